@@ -1,0 +1,36 @@
+# Unit tests stand beside the code as NAME_test.cpp: one program per folder of src/, run by ctest.
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+file(GLOB_RECURSE testing_sources CONFIGURE_DEPENDS src/testing/*.cpp)
+if(testing_sources)
+  add_library(inkstone_testing STATIC ${testing_sources})
+  inkstone_target(inkstone_testing)
+  target_include_directories(inkstone_testing PUBLIC src)
+  target_link_libraries(inkstone_testing PUBLIC inkstone GTest::gtest)
+else()
+  add_library(inkstone_testing INTERFACE)
+  target_include_directories(inkstone_testing INTERFACE src)
+  target_link_libraries(inkstone_testing INTERFACE inkstone GTest::gtest)
+endif()
+
+# inkstone_add_test(NAME SOURCES...): a GoogleTest program linked with the engine and the test helpers.
+function(inkstone_add_test name)
+  add_executable(${name} ${ARGN})
+  inkstone_target(${name})
+  target_link_libraries(${name} PRIVATE inkstone_testing GTest::gtest_main nlohmann_json::nlohmann_json)
+  target_compile_definitions(${name} PRIVATE INKSTONE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+endfunction()
+
+file(GLOB folders RELATIVE ${PROJECT_SOURCE_DIR}/src CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*)
+foreach(folder ${folders})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*_test.cpp)
+  if(sources)
+    inkstone_add_test(${folder}_test ${sources})
+  endif()
+endforeach()
+
+if(EXISTS ${PROJECT_SOURCE_DIR}/tests/CMakeLists.txt)
+  add_subdirectory(${PROJECT_SOURCE_DIR}/tests tests)
+endif()
