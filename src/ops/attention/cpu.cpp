@@ -10,9 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/simd/lanes.h"
-// The order matters: the elementary functions are templates over lanes.
 #include "base/elementary.h"
+#include "base/simd/lanes.h"
 #include "ops/attention/attention.h"
 
 namespace inkstone::ops::attention::INKSTONE_ISA {
@@ -40,10 +39,10 @@ constexpr std::size_t columns_at_once(std::size_t lines) {
 // A tile's lines, in groups of kGroupLines (the last may be smaller).
 struct Tile {
     std::size_t lines;
-    std::size_t head_dim, padded;                        // floats of a query; of a line of `output`
-    const float* query[kTileLines];                      // [head_dim] each
-    std::uint32_t visible[kTileLines];                   // positions
-    float maximum[kTileLines];                           // of the scores so far
+    std::size_t head_dim, padded;                            // floats of a query; of a line of `output`
+    const float* query[kTileLines];                          // [head_dim] each
+    std::uint32_t visible[kTileLines];                       // positions
+    float maximum[kTileLines];                               // of the scores so far
     alignas(64) float scaled[kTileLines * kMaximumHeadDim];  // per group [head_dim][lines of the group]
     alignas(64) float weight[kTileLines * kBlockPositions];  // [lines][64]: scores, then their exponentials
     alignas(64) float sum[kTileLines * Lanes::kCount];       // [lines][16]

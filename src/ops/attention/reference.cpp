@@ -12,14 +12,13 @@ namespace inkstone::ops::attention {
 namespace {
 
 constexpr double kLog2E = 1.4426950408889634;
-constexpr std::size_t kSumLanes = 16;
 
 // One row and query head: q, y [head_dim]; pages[b] + offset of the kv head's keys and values.
 void attend(const float* q, float* y, const float* const* pages, std::size_t keys_offset, std::size_t values_offset,
             std::size_t visible, const KvLayout& layout, float log2_scale) {
     const std::size_t head_dim = layout.head_dim, padded = layout.padded_head_dim();
     std::array<float, kMaximumHeadDim> scaled{}, output{};
-    std::array<float, kSumLanes> sum{};
+    float sum[kReductionLanes] = {};
     for (std::size_t d = 0; d < head_dim; ++d) scaled[d] = q[d] * log2_scale;
 
     float maximum = -std::numeric_limits<float>::infinity();
@@ -44,7 +43,7 @@ void attend(const float* q, float* y, const float* const* pages, std::size_t key
         }
         for (std::size_t j = 0; j < count; ++j) {
             weight[j] = exp2(weight[j] - maximum);
-            sum[j % kSumLanes] = sum[j % kSumLanes] + weight[j];
+            sum[j % kReductionLanes] = sum[j % kReductionLanes] + weight[j];
         }
         for (std::size_t j = 0; j < count; ++j) {
             for (std::size_t d = 0; d < head_dim; ++d) {
@@ -53,7 +52,7 @@ void attend(const float* q, float* y, const float* const* pages, std::size_t key
         }
     }
 
-    const float total = fold(sum.data());
+    const float total = fold(sum);
     for (std::size_t d = 0; d < head_dim; ++d) y[d] = visible == 0 ? 0.0f : output[d] / total;
 }
 
