@@ -51,9 +51,12 @@ struct Tile {
 
 INKSTONE_INLINE std::size_t smaller(std::size_t a, std::size_t b) { return a < b ? a : b; }
 
-// scores[l][first column ...] of a group. keys: the block's [head_dim][64] from that column on.
+// scores[l][first column ...] of a group. keys: the block's [head_dim][64] from that column on; next_keys: the same
+// place in the block that will be read next, fetched into the second-level cache meanwhile (pages lie anywhere in
+// memory, so the processor cannot foresee them).
 template <std::size_t kLines, std::size_t kColumns>
-INKSTONE_INLINE void score_columns(const float* keys, const float* scaled, std::size_t head_dim, float* scores) {
+INKSTONE_INLINE void score_columns(const float* keys, const float* next_keys, const float* scaled, std::size_t head_dim,
+                                   float* scores) {
     Lanes sum[kLines][kColumns];
 #pragma GCC unroll 8
     for (std::size_t l = 0; l < kLines; ++l) {
@@ -63,7 +66,10 @@ INKSTONE_INLINE void score_columns(const float* keys, const float* scaled, std::
     for (std::size_t d = 0; d < head_dim; ++d) {
         Lanes key[kColumns];
 #pragma GCC unroll 4
-        for (std::size_t c = 0; c < kColumns; ++c) key[c] = Lanes::load(keys + c * Lanes::kCount);
+        for (std::size_t c = 0; c < kColumns; ++c) {
+            key[c] = Lanes::load(keys + c * Lanes::kCount);
+            __builtin_prefetch(next_keys + c * Lanes::kCount, 0, 2);
+        }
 #pragma GCC unroll 8
         for (std::size_t l = 0; l < kLines; ++l) {
             const Lanes x = Lanes::of(scaled[l]);
@@ -71,6 +77,7 @@ INKSTONE_INLINE void score_columns(const float* keys, const float* scaled, std::
             for (std::size_t c = 0; c < kColumns; ++c) sum[l][c] = fma(key[c], x, sum[l][c]);
         }
         keys += kBlockPositions;
+        next_keys += kBlockPositions;
         scaled += kLines;
     }
 #pragma GCC unroll 8
@@ -81,19 +88,19 @@ INKSTONE_INLINE void score_columns(const float* keys, const float* scaled, std::
 }
 
 template <std::size_t kLines>
-void score_group(const float* keys, const float* scaled, std::size_t head_dim, float* scores) {
+void score_group(const float* keys, const float* next_keys, const float* scaled, std::size_t head_dim, float* scores) {
     constexpr std::size_t kColumns = columns_at_once(kLines) == 3 ? 2 : columns_at_once(kLines);
     for (std::size_t column = 0; column < kBlockLanes; column += kColumns) {
         const std::size_t at = column * Lanes::kCount;
-        score_columns<kLines, kColumns>(keys + at, scaled, head_dim, scores + at);
+        score_columns<kLines, kColumns>(keys + at, next_keys + at, scaled, head_dim, scores + at);
     }
 }
 
 // output[l][first column ...] of a group += weight[l][j] * values[j], j ascending. values: [count][padded], output:
 // [kLines][padded], both from that column on.
 template <std::size_t kLines, std::size_t kColumns>
-INKSTONE_INLINE void add_columns(const float* values, const float* weight, std::size_t count, std::size_t padded,
-                                 float* output) {
+INKSTONE_INLINE void add_columns(const float* values, const float* next_values, const float* weight, std::size_t count,
+                                 std::size_t padded, float* output) {
     Lanes sum[kLines][kColumns];
 #pragma GCC unroll 8
     for (std::size_t l = 0; l < kLines; ++l) {
@@ -103,7 +110,10 @@ INKSTONE_INLINE void add_columns(const float* values, const float* weight, std::
     for (std::size_t j = 0; j < count; ++j) {
         Lanes value[kColumns];
 #pragma GCC unroll 4
-        for (std::size_t c = 0; c < kColumns; ++c) value[c] = Lanes::load(values + c * Lanes::kCount);
+        for (std::size_t c = 0; c < kColumns; ++c) {
+            value[c] = Lanes::load(values + c * Lanes::kCount);
+            __builtin_prefetch(next_values + c * Lanes::kCount, 0, 2);
+        }
 #pragma GCC unroll 8
         for (std::size_t l = 0; l < kLines; ++l) {
             const Lanes x = Lanes::of(weight[l * kBlockPositions + j]);
@@ -111,6 +121,7 @@ INKSTONE_INLINE void add_columns(const float* values, const float* weight, std::
             for (std::size_t c = 0; c < kColumns; ++c) sum[l][c] = fma(x, value[c], sum[l][c]);
         }
         values += padded;
+        next_values += padded;
     }
 #pragma GCC unroll 8
     for (std::size_t l = 0; l < kLines; ++l) {
@@ -120,17 +131,18 @@ INKSTONE_INLINE void add_columns(const float* values, const float* weight, std::
 }
 
 template <std::size_t kLines>
-void add_group(const float* values, const float* weight, std::size_t count, std::size_t padded, float* output) {
+void add_group(const float* values, const float* next_values, const float* weight, std::size_t count,
+               std::size_t padded, float* output) {
     constexpr std::size_t kColumns = columns_at_once(kLines);
     const std::size_t columns = padded / Lanes::kCount;
     std::size_t column = 0;
     for (; columns - column >= kColumns; column += kColumns) {
         const std::size_t at = column * Lanes::kCount;
-        add_columns<kLines, kColumns>(values + at, weight, count, padded, output + at);
+        add_columns<kLines, kColumns>(values + at, next_values + at, weight, count, padded, output + at);
     }
     for (; column < columns; ++column) {
         const std::size_t at = column * Lanes::kCount;
-        add_columns<kLines, 1>(values + at, weight, count, padded, output + at);
+        add_columns<kLines, 1>(values + at, next_values + at, weight, count, padded, output + at);
     }
 }
 
@@ -198,8 +210,13 @@ INKSTONE_INLINE void begin(Tile& tile, float log2_scale) {
     for (std::size_t i = 0; i < tile.lines * tile.padded; ++i) tile.output[i] = 0;
 }
 
-// Adds one block, whose first position is `first_position`.
-INKSTONE_INLINE void add_block(Tile& tile, const float* keys, const float* values, std::size_t first_position) {
+// The keys and values of one key/value head in a block.
+struct Block {
+    const float *keys, *values;
+};
+
+// Adds one block, whose first position is `first_position`, while `next` is fetched.
+INKSTONE_INLINE void add_block(Tile& tile, Block block, Block next, std::size_t first_position) {
     std::size_t count[kTileLines];  // positions of this block that the line sees
     for (std::size_t line = 0; line < tile.lines; ++line) {
         const std::size_t visible = tile.visible[line];
@@ -207,7 +224,7 @@ INKSTONE_INLINE void add_block(Tile& tile, const float* keys, const float* value
     }
     for (std::size_t first = 0; first < tile.lines; first += kGroupLines) {
         const std::size_t lines = smaller(tile.lines - first, kGroupLines);
-        kScoreGroup[lines - 1](keys, tile.scaled + first * tile.head_dim, tile.head_dim,
+        kScoreGroup[lines - 1](block.keys, next.keys, tile.scaled + first * tile.head_dim, tile.head_dim,
                                tile.weight + first * kBlockPositions);
     }
     for (std::size_t line = 0; line < tile.lines; ++line) {
@@ -223,11 +240,12 @@ INKSTONE_INLINE void add_block(Tile& tile, const float* keys, const float* value
         // a line does not see must not even be multiplied by zero.
         std::size_t common = count[first];
         for (std::size_t l = 1; l < lines; ++l) common = smaller(common, count[first + l]);
-        kAddGroup[lines - 1](values, tile.weight + first * kBlockPositions, common, tile.padded,
+        kAddGroup[lines - 1](block.values, next.values, tile.weight + first * kBlockPositions, common, tile.padded,
                              tile.output + first * tile.padded);
         for (std::size_t line = first; line < first + lines; ++line) {
             if (count[line] > common) {
-                kAddGroup[0](values + common * tile.padded, tile.weight + line * kBlockPositions + common,
+                const std::size_t skip = common * tile.padded;
+                kAddGroup[0](block.values + skip, next.values + skip, tile.weight + line * kBlockPositions + common,
                              count[line] - common, tile.padded, tile.output + line * tile.padded);
             }
         }
@@ -273,9 +291,13 @@ void run(const Arguments& arguments, std::size_t first_row, std::size_t end_row,
                 if (++head == group) head = 0, ++row;
             }
             begin(tile, log2_scale);
+            const float* const* pages = arguments.blocks[sequence];
             for (std::size_t first = 0; first < longest; first += kBlockPositions) {
-                const float* block = arguments.blocks[sequence][first / kBlockPositions];
-                add_block(tile, block + keys_offset, block + values_offset, first);
+                const float* page = pages[first / kBlockPositions];
+                const bool is_last = longest - first <= kBlockPositions;
+                const float* next = is_last ? page : pages[first / kBlockPositions + 1];
+                add_block(tile, {page + keys_offset, page + values_offset}, {next + keys_offset, next + values_offset},
+                          first);
             }
             for (std::size_t line = 0; line < tile.lines; ++line) finish(tile, line, result[line]);
         }
