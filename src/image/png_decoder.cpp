@@ -169,8 +169,9 @@ Result<Decoded> decode_png(std::span<const std::byte> encoded, std::string_view 
     if (!read_header(reader)) return failure(reader, subject);
     const std::uint64_t width = png_get_image_width(reader.png, reader.info);
     const std::uint64_t height = png_get_image_height(reader.png, reader.info);
-    // A stored pixel has at least one bit, so that one byte of deflated data makes at most this many pixels.
-    if (auto error = check_size(width, height, encoded.size(), kMaxDeflateRatio * 8, subject, options)) return *error;
+    const std::uint64_t stored_bytes = png_get_rowbytes(reader.png, reader.info) * height;
+    if (auto error = check_size(width, height, stored_bytes / kMaxDeflateRatio, encoded.size(), subject, options))
+        return *error;
 
     int passes = 0, channels = 0;
     if (!start_pixels(reader, passes, channels)) return failure(reader, subject);
