@@ -188,6 +188,14 @@ TEST(Decode, RefusesSizesThatTheFileCannotHold) {
     EXPECT_NE(jpeg_result.error().message.find("144000000"), std::string::npos) << jpeg_result.error().message;
 }
 
+TEST(Decode, RefusesChunksLongerThanTheFile) {
+    auto png = read_bytes(golden_path("png_raw_profile_compressed.png"));
+    write_big_endian(0x7FFFFFF0, std::span(png).subspan(33));  // the chunk after the header
+    const auto result = decode(png, "long chunk");
+    EXPECT_EQ(result.error().code, ErrorCode::malformed);
+    EXPECT_NE(result.error().message.find("ends inside a chunk"), std::string::npos) << result.error().message;
+}
+
 TEST(Decode, RefusesCutFiles) {
     for (const char* name : kHostileSources) {
         const auto whole = read_bytes(golden_path(name));
