@@ -1,4 +1,5 @@
-// Ids and texts against Hugging Face's tokenizers (tests/golden/text, made by tools/validation/make_tokenizer_goldens.py).
+// Ids and texts against Hugging Face's tokenizers (tests/golden/text, made by
+// tools/validation/make_tokenizer_goldens.py).
 #include "text/tokenizer.h"
 
 #include <gtest/gtest.h>
@@ -83,7 +84,7 @@ TEST_P(Corpus, TextComesBack) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Text, Corpus, testing::Values("nano", "hunyuan_2000"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& parameter) { return std::string(parameter.param); });
 
 }  // namespace
 
@@ -130,6 +131,23 @@ TEST(Tokenizer, UserTextNeverGivesControlTokens) {
         EXPECT_EQ(tokenizer.decode(ids, true), inside);
     }
     EXPECT_EQ(special_count, 9U);
+}
+
+// A control token may also be an entry of the vocabulary that whole-word lookup or merges reach. (Hugging Face's
+// library gives the control token's id here even with encode_special_tokens.)
+TEST(Tokenizer, WholeWordsAndMergesGiveNoControlTokens) {
+    Json file = Json::parse(golden("tiny.json")["tokenizers"]["ignore_merges"]["file"].get<std::string>());
+    const std::int32_t word = file["model"]["vocab"]["word"].get<std::int32_t>();
+    file["added_tokens"] = {{{"id", word}, {"content", "word"}, {"special", true}, {"normalized", false}}};
+    for (const bool ignore_merges : {true, false}) {
+        file["model"]["ignore_merges"] = ignore_merges;
+        if (!ignore_merges) file["model"]["merges"].push_back({"wo", "rd"});
+        auto tokenizer = Tokenizer::parse(file.dump(), "special word");
+        ASSERT_TRUE(tokenizer) << tokenizer.error().text();
+        EXPECT_EQ(encode(*tokenizer, "word", Specials::recognised), Ids{word});
+        EXPECT_EQ(encode(*tokenizer, "word", Specials::as_text),
+                  (Ids{*tokenizer->token_id("wo"), *tokenizer->token_id("rd")}));
+    }
 }
 
 TEST(Tokenizer, BytesThatAreNotUtf8AreReplacedFirst) {

@@ -201,7 +201,7 @@ def tiny_tokenizers():
             [split("-", "removed"), byte_level(add_prefix_space=True, use_regex=True)])),
         # "word" is a token that the merges never reach.
         "ignore_merges": tiny(word[:2] + ["word", "Ġword"], word_merges[:2], byte_level(add_prefix_space=False),
-                              ignore_merges=True, special=[AddedToken("word", normalized=False)]),
+                              ignore_merges=True),
         "without_ignore_merges": tiny(word[:2] + ["word", "Ġword"], word_merges[:2], byte_level(add_prefix_space=False)),
         "literal_dot": tiny(abc, abc_merges, pre_tokenizers.Sequence([split(".", "isolated"), plain])),
         "literal_empty": tiny(abc, abc_merges, pre_tokenizers.Sequence([split("", "isolated"), plain])),
