@@ -113,7 +113,8 @@ std::string help_text(CLI::App& app) {
             group = option->get_group();
             text += "\n" + group + ":\n";
         }
-        std::string line = "  " + option->get_name(false, true);
+        std::string line = option->get_snames().empty() ? "  " : "  -" + option->get_snames().front() + ", ";
+        line += option->get_name();
         if (!option->get_option_text().empty()) line += " " + option->get_option_text();
         line.resize(std::max(kColumn, line.size() + 1), ' ');
         for (const char c : option->get_description()) {
@@ -144,7 +145,7 @@ UsageError unknown_option(CLI::App& app, const std::string& argument) {
     const std::string name = argument.substr(0, argument.find('='));
     for (const LaterOption& later : kLaterOptions) {
         if (name == later.name)
-            return refused(name + " is not in this version: " + std::string(later.instead) + "; leave it out");
+            return refused(name + " is not in this version (" + std::string(later.instead) + "); leave it out");
     }
     const std::vector<std::string> names = known_names(app);
     std::vector<std::string_view> views(names.begin(), names.end());
@@ -152,6 +153,10 @@ UsageError unknown_option(CLI::App& app, const std::string& argument) {
     const std::string_view near = nearest(name, views);
     return refused("unknown option " + name + (near.empty() ? "" : "; did you mean " + std::string(near) + "?") +
                    " (--help lists the options; a picture of this name is written ./" + name + ")");
+}
+
+bool is_later_subcommand(std::string_view argument) {
+    return std::find(kLaterSubcommands.begin(), kLaterSubcommands.end(), argument) != kLaterSubcommands.end();
 }
 
 // Splits what CLI11 left over into pictures and options that it does not know.
@@ -162,17 +167,12 @@ std::optional<UsageError> take_pictures(CLI::App& app, Options& options) {
             only_pictures = true;
         } else if (!only_pictures && argument.size() > 1 && argument.front() == '-') {
             return unknown_option(app, argument);
-        } else if (argument.empty()) {
-            return refused("a picture's name is empty");
+        } else if (!only_pictures && options.pictures.empty() && is_later_subcommand(argument)) {
+            return refused("the subcommand " + argument +
+                           " is not in this version (a picture of this name is written ./" + argument + ")");
         } else {
             options.pictures.push_back(argument);
         }
-    }
-    if (!only_pictures && !options.pictures.empty()) {
-        const std::string& first = options.pictures.front();
-        if (std::find(kLaterSubcommands.begin(), kLaterSubcommands.end(), first) != kLaterSubcommands.end())
-            return refused("the subcommand " + first + " is not in this version (a picture of this name is written ./" +
-                           first + ")");
     }
     if (std::count(options.pictures.begin(), options.pictures.end(), kStandardInput) > 1)
         return refused("- (standard input) is given more than once; it holds one picture");
@@ -250,7 +250,7 @@ std::optional<UsageError> take_values(const RawOptions& raw, Options& options) {
 std::optional<UsageError> check_empty_values(std::span<const char* const> arguments) {
     for (const std::string_view argument : arguments) {
         if (argument == "--") break;
-        if (argument.empty()) return refused("an argument is empty");
+        if (argument.empty()) return refused("an argument is empty; leave it out, or give it a value");
         if (argument.starts_with("--") && argument.ends_with('=') && argument.find('=') == argument.size() - 1)
             return refused(std::string(argument) + " has no value");
     }
@@ -269,6 +269,11 @@ std::variant<Options, UsageError> parse_command_line(int argument_count, const c
     try {
         declare(app, raw);
         app.parse(argument_count, arguments);
+    } catch (const CLI::ArgumentMismatch& error) {
+        const std::string what = error.what();  // "NAME: 1 required TEXT missing"
+        return refused(what.substr(0, what.find(':')) + " takes one value and is given once");
+    } catch (const CLI::ConversionError&) {
+        return refused("a flag is given a value; --json, --stats, --verbose and --quiet take none");
     } catch (const CLI::Error& error) {
         return refused(std::string(error.what()) + " (--help lists the options)");
     }
@@ -285,6 +290,7 @@ std::variant<Options, UsageError> parse_command_line(int argument_count, const c
     if (auto error = take_pictures(app, options)) return *std::move(error);
     if (auto error = take_values(raw, options)) return *std::move(error);
     if (raw.list_tasks) {
+        if (!options.pictures.empty()) return refused("--list-tasks takes no picture");
         options.action = Action::list_tasks;
     } else if (options.pictures.empty()) {
         return refused("no picture is given: hunyuan-ocr [OPTION]... IMAGE... (--help lists the options)");

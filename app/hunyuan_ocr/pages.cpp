@@ -1,7 +1,8 @@
 // One page: picture in, answer out, what is to be said about it on standard error.
 #include "hunyuan_ocr/pages.h"
 
-#include <algorithm>
+#include <unistd.h>
+
 #include <cstdint>
 #include <new>
 #include <optional>
@@ -91,10 +92,11 @@ private:
     hunyuan_ocr::Result recognize(const std::string& picture, const std::string& name, PageText& page) {
         hunyuan_ocr::GenerationOptions generation = options_.generation;
         generation.cancel = &cancel_token();
+        // Text on the same terminal would run into the line of progress.
+        const bool text_on_terminal = options_.output.empty() && isatty(STDOUT_FILENO) == 1;
         bool text_begun = false;
         generation.on_progress = [&](const hunyuan_ocr::Progress& step) {
-            // Text on the same terminal would run into the line.
-            if (!text_begun || options_.json || !options_.output.empty()) progress_.show(name, step);
+            if (!text_begun || !text_on_terminal) progress_.show(name, step);
         };
         hunyuan_ocr::OnText on_text;
         if (!options_.json) {

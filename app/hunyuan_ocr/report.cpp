@@ -7,6 +7,7 @@
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 
 namespace inkstone::app {
 namespace {
@@ -38,13 +39,18 @@ double peak_resident_mebibytes() {
 
 }  // namespace
 
-void say(std::string_view text) { write_error_stream("hunyuan-ocr: " + std::string(text) + "\n"); }
+void say(std::string_view text) {
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    write_error_stream("hunyuan-ocr: " + std::string(text) + "\n");
+}
 
 ProgressLine::ProgressLine(bool quiet) : enabled_(!quiet && isatty(STDERR_FILENO) == 1) {}
 
 void ProgressLine::show(std::string_view subject, const hunyuan_ocr::Progress& progress) {
     if (!enabled_) return;
-    std::string line = "\r\033[K" + std::string(subject) + ": " + std::string(progress.stage);
+    // The last part of a path: a line that wraps could not be rewritten.
+    std::string line =
+        "\r\033[K" + std::filesystem::path(subject).filename().string() + ": " + std::string(progress.stage);
     if (progress.total > 0)
         line += format(" %d%%", static_cast<int>(100.0 * static_cast<double>(progress.done) /
                                                  static_cast<double>(progress.total)));

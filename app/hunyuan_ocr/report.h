@@ -9,7 +9,7 @@
 
 namespace inkstone::app {
 
-// A line "hunyuan-ocr: text" on standard error.
+// "hunyuan-ocr: text" and a newline on standard error.
 void say(std::string_view text);
 
 // One line, rewritten in place, that says how far the work is. Shown only when standard error is a terminal.
