@@ -29,7 +29,8 @@ std::vector<std::byte> read_standard_input(const hunyuan_ocr::CancelToken& cance
     while (true) {
         if (cancel) throw failure(ErrorCode::cancelled, "stopped while waiting for the picture");
         pollfd waiting{STDIN_FILENO, POLLIN, 0};
-        if (poll(&waiting, 1, kPollMs) == 0) continue;
+        const int ready = poll(&waiting, 1, kPollMs);
+        if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
         const ssize_t count = read(STDIN_FILENO, block.data(), block.size());
         if (count < 0) {
             if (errno == EINTR || errno == EAGAIN) continue;

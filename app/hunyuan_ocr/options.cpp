@@ -245,14 +245,22 @@ std::optional<UsageError> take_values(const RawOptions& raw, Options& options) {
     return std::nullopt;
 }
 
-// CLI11 takes the next argument as the value of "--name=" and of "--name ''": a slip that could make a picture the
-// output file. Both are refused before it looks.
-std::optional<UsageError> check_empty_values(std::span<const char* const> arguments) {
-    for (const std::string_view argument : arguments) {
+// CLI11 takes whatever follows an option as its value, also what follows "--name=": a slip that could make a flag the
+// model folder or a picture the output file. Such slips are refused before it looks.
+std::optional<UsageError> check_slips(const CLI::App& app, std::span<const char* const> arguments) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string argument = arguments[i];
         if (argument == "--") break;
         if (argument.empty()) return refused("an argument is empty; leave it out, or give it a value");
-        if (argument.starts_with("--") && argument.ends_with('=') && argument.find('=') == argument.size() - 1)
-            return refused(std::string(argument) + " has no value");
+        if (!argument.starts_with("--")) continue;
+        if (argument.find('=') == argument.size() - 1) return refused(argument + " has no value");
+        const CLI::Option* option = app.get_option_no_throw(argument);
+        if (!option || option->get_expected_max() == 0 || i + 1 == arguments.size()) continue;
+        const std::string value = arguments[++i];
+        if (value.empty()) return refused(argument + " has an empty value");
+        if (value.starts_with("--"))
+            return refused(argument + " is followed by " + value + "; a value that begins with -- is written " +
+                           argument + "=" + value);
     }
     return std::nullopt;
 }
@@ -261,13 +269,13 @@ std::optional<UsageError> check_empty_values(std::span<const char* const> argume
 
 std::variant<Options, UsageError> parse_command_line(int argument_count, const char* const* arguments) {
     const std::size_t count = argument_count > 0 ? static_cast<std::size_t>(argument_count) : 0;
-    if (count > 0) {
-        if (auto error = check_empty_values({arguments + 1, count - 1})) return *std::move(error);
-    }
     RawOptions raw;
     CLI::App app;
     try {
         declare(app, raw);
+        if (count > 0) {
+            if (auto error = check_slips(app, {arguments + 1, count - 1})) return *std::move(error);
+        }
         app.parse(argument_count, arguments);
     } catch (const CLI::ArgumentMismatch& error) {
         const std::string what = error.what();  // "NAME: 1 required TEXT missing"

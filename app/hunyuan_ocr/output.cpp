@@ -57,7 +57,8 @@ bool Output::write(std::string_view bytes) {
     while (!bytes.empty()) {
         if (failed() || cancel_) return false;
         pollfd waiting{descriptor_, POLLOUT, 0};
-        if (poll(&waiting, 1, kPollMs) == 0) continue;
+        const int ready = poll(&waiting, 1, kPollMs);
+        if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
         const ssize_t count = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kChunkBytes));
         if (count >= 0) {
             bytes.remove_prefix(static_cast<std::size_t>(count));
