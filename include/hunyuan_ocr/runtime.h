@@ -126,6 +126,7 @@ struct RuntimeOptions {
     std::int64_t min_pixels = 0;           // 0: the package's
     std::int64_t max_pixels = 0;           // 0: the package's, on the CPU at most default_cpu_max_pixels
     std::uint64_t memory_limit_bytes = 0;  // 0: none; a page that needs more is refused before any work
+    const CancelToken* cancel = nullptr;   // of loading
     OnProgress on_progress;                // of loading
 };
 
