@@ -1,4 +1,5 @@
-// A file mapped read-only: weights are used where they lie. Movable, not copyable; the view lives as long as the object.
+// A file mapped read-only: weights are used where they lie. Movable, not copyable; the view lives as long as the
+// object.
 #pragma once
 
 #include <cstddef>

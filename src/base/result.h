@@ -42,20 +42,35 @@ struct Error {
 template <class T>
 class [[nodiscard]] Result {
 public:
-    Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}            // NOLINT: implicit on purpose
-    Result(Error error) : content_(std::in_place_index<1>, std::move(error)) {}        // NOLINT: implicit on purpose
+    Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit on purpose
+    Result(Error error) : content_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit on purpose
     explicit operator bool() const { return content_.index() == 0; }
     bool ok() const { return content_.index() == 0; }
-    T& value() & { assert(ok()); return *std::get_if<0>(&content_); }
-    const T& value() const& { assert(ok()); return *std::get_if<0>(&content_); }
-    T&& value() && { assert(ok()); return std::move(*std::get_if<0>(&content_)); }
+    T& value() & {
+        assert(ok());
+        return *std::get_if<0>(&content_);
+    }
+    const T& value() const& {
+        assert(ok());
+        return *std::get_if<0>(&content_);
+    }
+    T&& value() && {
+        assert(ok());
+        return std::move(*std::get_if<0>(&content_));
+    }
     T& operator*() & { return value(); }
     const T& operator*() const& { return value(); }
     T&& operator*() && { return std::move(*this).value(); }
     T* operator->() { return &value(); }
     const T* operator->() const { return &value(); }
-    const Error& error() const& { assert(!ok()); return *std::get_if<1>(&content_); }
-    Error&& error() && { assert(!ok()); return std::move(*std::get_if<1>(&content_)); }
+    const Error& error() const& {
+        assert(!ok());
+        return *std::get_if<1>(&content_);
+    }
+    Error&& error() && {
+        assert(!ok());
+        return std::move(*std::get_if<1>(&content_));
+    }
 
 private:
     std::variant<T, Error> content_;
@@ -68,8 +83,14 @@ public:
     Result(Error error) : error_(std::move(error)) {}  // NOLINT: implicit on purpose
     explicit operator bool() const { return !error_; }
     bool ok() const { return !error_; }
-    const Error& error() const& { assert(error_); return *error_; }
-    Error&& error() && { assert(error_); return std::move(*error_); }
+    const Error& error() const& {
+        assert(error_);
+        return *error_;
+    }
+    Error&& error() && {
+        assert(error_);
+        return std::move(*error_);
+    }
 
 private:
     std::optional<Error> error_;
@@ -82,13 +103,13 @@ using Status = Result<void>;
 #define INKSTONE_CONCATENATE_(a, b) a##b
 #define INKSTONE_CONCATENATE(a, b) INKSTONE_CONCATENATE_(a, b)
 // INKSTONE_TRY(auto file, MappedFile::open(path)); declares `file`, or returns the error from the enclosing function.
-#define INKSTONE_TRY(declaration, expression)                                                     \
-    auto INKSTONE_CONCATENATE(try_result_, __LINE__) = (expression);                              \
-    if (!INKSTONE_CONCATENATE(try_result_, __LINE__))                                             \
-        return std::move(INKSTONE_CONCATENATE(try_result_, __LINE__)).error();                    \
+#define INKSTONE_TRY(declaration, expression)                                  \
+    auto INKSTONE_CONCATENATE(try_result_, __LINE__) = (expression);           \
+    if (!INKSTONE_CONCATENATE(try_result_, __LINE__))                          \
+        return std::move(INKSTONE_CONCATENATE(try_result_, __LINE__)).error(); \
     declaration = std::move(INKSTONE_CONCATENATE(try_result_, __LINE__)).value()
 // INKSTONE_CHECK(write(x)); returns the error of a Status from the enclosing function.
-#define INKSTONE_CHECK(expression)                                                                \
-    do {                                                                                          \
+#define INKSTONE_CHECK(expression)                                                                   \
+    do {                                                                                             \
         if (auto check_result = (expression); !check_result) return std::move(check_result).error(); \
     } while (false)

@@ -1,0 +1,238 @@
+// HunyuanOCR in one header: a picture in, its text out. Standard library only; what computes is hidden.
+//
+//     hunyuan_ocr::Runtime runtime("HunyuanOCR");
+//     auto result = runtime.recognize(hunyuan_ocr::Image::file("page.png"), hunyuan_ocr::task("doc_parse"));
+//     std::cout << result.text;
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#if defined(_WIN32)
+#define HUNYUAN_OCR_API
+#else
+#define HUNYUAN_OCR_API __attribute__((visibility("default")))
+#endif
+
+namespace hunyuan_ocr {
+
+// What kind of failure an Error is. name_of gives the word that stands in JSON ("malformed").
+enum class ErrorCode {
+    invalid_argument,  // a value is out of range or mistyped
+    not_found,         // a file, key, tensor or task is missing
+    io,                // the operating system refused a read, write or map
+    malformed,         // a file's content breaks its format
+    mismatch,          // two things that must agree do not (shapes, counts, ids)
+    unsupported,       // well formed, but not something this build can do
+    out_of_memory,     // an allocation failed, or an estimate passes the limit
+    context_full,      // more tokens than positions
+    cancelled,         // the caller asked to stop
+    numeric,           // a NaN or infinity where a number must be
+    internal,          // a broken invariant of the library
+};
+
+HUNYUAN_OCR_API std::string_view name_of(ErrorCode code);
+
+// Thrown by everything below that can fail. what() is "stage: subject: message".
+class HUNYUAN_OCR_API Error : public std::runtime_error {
+public:
+    Error(ErrorCode code, std::string stage, std::string subject, std::string message);
+    ErrorCode code() const noexcept { return code_; }
+    const std::string& stage() const noexcept { return stage_; }      // "load weights", "decode image", ...
+    const std::string& subject() const noexcept { return subject_; }  // the file, key or tensor
+    const std::string& message() const noexcept { return message_; }  // found, expected, remedy
+
+private:
+    ErrorCode code_;
+    std::string stage_, subject_, message_;
+};
+
+// Order of the channels of raw pixels, 8 bits each.
+enum class PixelFormat { rgb, bgr, rgba, bgra, gray };
+
+// One picture. Encoded bytes and pixels are borrowed for the length of the call that takes the image.
+class HUNYUAN_OCR_API Image {
+public:
+    // The format is told from the file's bytes, whatever its name says.
+    static Image file(std::filesystem::path path);
+    static Image encoded(std::span<const std::byte> bytes);
+    // Rows are stride_bytes apart (0: tightly packed).
+    static Image pixels(const std::uint8_t* data, int width, int height, PixelFormat format = PixelFormat::rgb,
+                        std::ptrdiff_t stride_bytes = 0);
+
+    enum class Kind { file, encoded, pixels };
+    Kind kind() const { return kind_; }
+    const std::filesystem::path& path() const { return path_; }
+    std::span<const std::byte> bytes() const { return bytes_; }
+    const std::uint8_t* data() const { return data_; }
+    int width() const { return width_; }
+    int height() const { return height_; }
+    PixelFormat format() const { return format_; }
+    std::ptrdiff_t stride_bytes() const { return stride_bytes_; }
+
+private:
+    Image() = default;
+    Kind kind_ = Kind::file;
+    std::filesystem::path path_;
+    std::span<const std::byte> bytes_;
+    const std::uint8_t* data_ = nullptr;
+    int width_ = 0, height_ = 0;
+    PixelFormat format_ = PixelFormat::rgb;
+    std::ptrdiff_t stride_bytes_ = 0;
+};
+
+// What is asked of the picture: a named task of the package, or a text of one's own. Default: the package's default
+// task.
+struct Prompt {
+    std::string task;    // the name of a task; empty: `text`, or the default task when that is empty too
+    std::string text;    // own words; special tokens in it are read as plain text
+    std::string system;  // optional system text, put before the pictures
+};
+
+HUNYUAN_OCR_API Prompt task(std::string name);
+HUNYUAN_OCR_API Prompt text(std::string prompt);
+
+enum class Backend { cpu };
+enum class Precision { f32 };  // exact: FP32 arithmetic, weights kept losslessly
+enum class Strategy { ar };    // one token a step
+enum class InstructionSet { automatic, reference, portable, avx2, avx512 };  // automatic: the best this CPU has
+
+// Asked between chunks of work; true stops the call with ErrorCode::cancelled. May be set from any thread or a signal.
+using CancelToken = std::atomic<bool>;
+
+// One step of the work, for a progress line. done and total are in units of the stage (layers, tokens, bytes).
+struct Progress {
+    std::string_view stage;  // "load", "vision", "prefill", "decode"
+    std::int64_t done = 0, total = 0;
+};
+using OnProgress = std::function<void(const Progress&)>;
+
+struct RuntimeOptions {
+    Backend backend = Backend::cpu;
+    Precision precision = Precision::f32;
+    Strategy strategy = Strategy::ar;
+    InstructionSet instruction_set = InstructionSet::automatic;
+    int threads = 0;                       // 0: physical cores
+    std::int64_t min_pixels = 0;           // 0: the package's
+    std::int64_t max_pixels = 0;           // 0: the package's, on the CPU at most default_cpu_max_pixels
+    std::uint64_t memory_limit_bytes = 0;  // 0: none; a page that needs more is refused before any work
+    OnProgress on_progress;                // of loading
+};
+
+// On the CPU a page is reduced to this many pixels unless max_pixels asks for more: attention over a full A4 page at
+// 300 dpi takes minutes there.
+constexpr std::int64_t kDefaultCpuMaxPixels = 1024 * 1024;
+
+// Fields that are not set take the package's generation_config.json.
+struct GenerationOptions {
+    std::optional<int> max_new_tokens;
+    std::optional<float> repetition_penalty;  // 1: none
+    const CancelToken* cancel = nullptr;
+    OnProgress on_progress;
+};
+
+enum class FinishReason {
+    stop,          // the model ended its answer
+    length,        // max_new_tokens reached: the answer may be cut
+    context_full,  // no positions left: the answer may be cut
+    cancelled,     // on_text returned false
+};
+HUNYUAN_OCR_API std::string_view name_of(FinishReason reason);
+
+// Sizes in pixels; the grid in patches.
+struct ImageInfo {
+    int width = 0, height = 0;                  // as displayed (after EXIF orientation)
+    int resized_width = 0, resized_height = 0;  // as the model saw it
+    int grid_width = 0, grid_height = 0;
+    int visual_tokens = 0;
+};
+
+// Where generation stands (public generation state).
+struct State {
+    std::int64_t sequence_length = 0;  // tokens of prompt and answer
+    std::int64_t position = 0;         // of the next token
+    std::int32_t current_token = -1;   // the last chosen
+    std::int64_t target_cache_length = 0;
+    std::int64_t draft_cache_length = 0;
+};
+
+// Where the time went, in milliseconds, and what was counted.
+struct Profile {
+    double decode_image_ms = 0, preprocess_ms = 0, vision_ms = 0, embed_ms = 0, prefill_ms = 0, lm_head_ms = 0;
+    double decode_ms = 0, draft_ms = 0, verify_ms = 0, sample_ms = 0, detokenize_ms = 0, total_ms = 0;
+    std::int64_t prompt_tokens = 0, visual_tokens = 0, generated_tokens = 0;
+    std::int64_t blocks = 0, proposed = 0, accepted = 0, emitted = 0;
+    std::uint64_t weight_bytes = 0, cache_bytes = 0, activation_bytes = 0;
+    std::string backend, instruction_set;                             // what really ran
+    std::string vision_precision, decoder_precision, head_precision;  // storage and arithmetic of each part
+    int threads = 0;
+};
+
+struct Result {
+    std::string text;  // UTF-8, whole
+    std::vector<std::int32_t> tokens;
+    FinishReason finish_reason = FinishReason::stop;
+    ImageInfo image;                // of the first picture
+    std::vector<ImageInfo> images;  // of each
+    State state;
+    Profile profile;
+};
+
+// Gets whole UTF-8 characters as they come; returning false ends the generation (FinishReason::cancelled).
+using OnText = std::function<bool(std::string_view)>;
+
+// A page of a batch: its result, or what went wrong with it.
+struct BatchItem {
+    std::optional<Result> result;
+    std::optional<Error> error;
+};
+
+// A loaded model. Loading either gives a whole runtime or throws Error; there is no half-loaded state.
+// Safe to call from several threads: calls take turns, and each gets the ids it would get alone.
+class HUNYUAN_OCR_API Runtime {
+public:
+    // model_dir: a checkpoint folder as published. Throws Error.
+    explicit Runtime(const std::filesystem::path& model_dir, const RuntimeOptions& options = {});
+    ~Runtime();
+    Runtime(Runtime&&) noexcept;
+    Runtime& operator=(Runtime&&) noexcept;
+
+    // Image and prompt through vision and decoder, no generation: for timing and diagnosis. Throws Error.
+    Profile prefill(const Image& image, const Prompt& prompt, const GenerationOptions& options = {});
+
+    // Reads one picture. Throws Error; after an error the runtime is as before the call.
+    Result recognize(const Image& image, const Prompt& prompt = {}, const GenerationOptions& options = {},
+                     const OnText& on_text = {});
+
+    // Reads several pictures as one request: they stand in order before the text. Throws Error.
+    Result recognize(std::span<const Image> images, const Prompt& prompt = {}, const GenerationOptions& options = {},
+                     const OnText& on_text = {});
+
+    // Reads each picture with the same prompt; a page that fails does not end the others. Only cancelling throws.
+    std::vector<BatchItem> recognize_batch(std::span<const Image> images, const Prompt& prompt = {},
+                                           const GenerationOptions& options = {});
+
+    // The tasks that the package serves: names in order, the default first.
+    std::vector<std::string> tasks() const;
+    // What loading took and what is resident, one line each, for --verbose.
+    std::string load_report() const;
+    // The largest pixel count that a page keeps here, and whether the default for the CPU lowered the package's.
+    std::int64_t max_pixels() const;
+    bool max_pixels_lowered() const;
+
+private:
+    struct Implementation;
+    std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace hunyuan_ocr

@@ -1,0 +1,32 @@
+// The kernels of one instruction set, one per operator that has several forms.
+#pragma once
+
+#include "backend/cpu/instruction_set.h"
+#include "ops/add/add.h"
+#include "ops/attention/attention.h"
+#include "ops/gelu/gelu.h"
+#include "ops/layer_norm/layer_norm.h"
+#include "ops/linear/linear.h"
+#include "ops/multiply/multiply.h"
+#include "ops/rms_norm/rms_norm.h"
+#include "ops/rotate_half/rotate_half.h"
+#include "ops/silu/silu.h"
+
+namespace inkstone::backend::cpu {
+
+struct KernelTable {
+    ops::add::Kernel add;
+    ops::attention::Kernel attention;
+    ops::gelu::Kernel gelu;
+    ops::layer_norm::Kernel layer_norm;
+    ops::linear::Kernel linear;
+    ops::multiply::Kernel multiply;
+    ops::rms_norm::Kernel rms_norm;
+    ops::rotate_half::Kernel rotate_half;
+    ops::silu::Kernel silu;
+};
+
+// The table of a set that supported() allows.
+const KernelTable& kernel_table(InstructionSet set);
+
+}  // namespace inkstone::backend::cpu

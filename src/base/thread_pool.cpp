@@ -1,0 +1,116 @@
+// The pool's barrier: a generation counter starts a job, a count of busy workers ends it.
+#include "base/thread_pool.h"
+
+#include <sched.h>
+
+#include <fstream>
+#include <set>
+#include <string>
+#include <utility>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace inkstone {
+namespace {
+
+// About 20 microseconds: longer than the gaps between operators of a decode step, shorter than a time slice.
+constexpr int kSpins = 1000;
+
+void pause() {
+#if defined(__x86_64__)
+    _mm_pause();
+#endif
+}
+
+int read_number(const std::string& path) {
+    std::ifstream file(path);
+    int number = -1;
+    file >> number;
+    return file ? number : -1;
+}
+
+}  // namespace
+
+int physical_cores() {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    std::set<std::pair<int, int>> cores;
+    int unknown = 0;
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (!CPU_ISSET(cpu, &allowed)) continue;
+        const std::string topology = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
+        const int core = read_number(topology + "core_id");
+        if (core < 0)
+            ++unknown;
+        else
+            cores.emplace(read_number(topology + "physical_package_id"), core);
+    }
+    return std::max(1, static_cast<int>(cores.size()) + unknown);
+}
+
+ThreadPool::ThreadPool(int threads) {
+    spins_ = threads <= physical_cores() ? kSpins : 0;
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { worker(); });
+}
+
+ThreadPool::~ThreadPool() {
+    stopping_.store(true, std::memory_order_relaxed);
+    generation_.fetch_add(1, std::memory_order_release);
+    generation_.notify_all();
+    for (std::thread& thread : workers_) thread.join();
+}
+
+void ThreadPool::take_items() {
+    for (;;) {
+        const std::size_t item = next_.fetch_add(1, std::memory_order_relaxed);
+        if (item >= items_ || cancelled()) return;
+        call_(context_, item);
+    }
+}
+
+bool ThreadPool::run_erased(std::size_t items, Call call, const void* context) {
+    if (items == 0) return !cancelled();
+    call_ = call;
+    context_ = context;
+    items_ = items;
+    next_.store(0, std::memory_order_relaxed);
+    if (items == 1 || workers_.empty()) {
+        take_items();
+        return !cancelled();
+    }
+    busy_.store(static_cast<std::uint32_t>(workers_.size()), std::memory_order_relaxed);
+    generation_.fetch_add(1, std::memory_order_release);
+    generation_.notify_all();
+    take_items();
+    for (int spin = 0;; ++spin) {
+        const std::uint32_t busy = busy_.load(std::memory_order_acquire);
+        if (busy == 0) break;
+        if (spin < spins_)
+            pause();
+        else
+            busy_.wait(busy, std::memory_order_acquire);
+    }
+    return !cancelled();
+}
+
+void ThreadPool::worker() {
+    std::uint32_t seen = 0;
+    for (;;) {
+        for (int spin = 0; generation_.load(std::memory_order_acquire) == seen; ++spin) {
+            if (spin < spins_)
+                pause();
+            else
+                generation_.wait(seen, std::memory_order_acquire);
+        }
+        ++seen;
+        if (stopping_.load(std::memory_order_relaxed)) return;
+        take_items();
+        if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
+    }
+}
+
+}  // namespace inkstone

@@ -1,0 +1,34 @@
+// Taking and giving back of pages.
+#include "module/kv_pool.h"
+
+namespace inkstone::module {
+
+Result<float*> KvPool::take() {
+    if (free_.empty()) {
+        INKSTONE_TRY(auto page, backend_->allocate(page_bytes(), "cached keys and values"));
+        free_.reserve(pages_.size() + 1);  // so that giving back never allocates
+        free_.push_back(reinterpret_cast<float*>(page->data()));
+        pages_.push_back(std::move(page));
+    }
+    float* page = free_.back();
+    free_.pop_back();
+    return page;
+}
+
+Status KvPages::reserve(std::size_t positions) {
+    while (this->positions() < positions) {
+        INKSTONE_TRY(float* page, pool_->take());
+        pages_.push_back(page);
+    }
+    return {};
+}
+
+void KvPages::crop(std::size_t positions) {
+    const std::size_t keep = (positions + kBlockPositions - 1) / kBlockPositions;
+    while (pages_.size() > keep) {
+        pool_->give_back(pages_.back());
+        pages_.pop_back();
+    }
+}
+
+}  // namespace inkstone::module

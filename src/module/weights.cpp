@@ -1,0 +1,102 @@
+// Sizes first, one allocation, then each matrix packed by all threads.
+#include "module/weights.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace inkstone::module {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kTilesPerItem = 8;
+
+std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+std::optional<WeightFormat> weight_format(tensor::DataType type) {
+    switch (type) {
+        case tensor::DataType::f32:
+            return WeightFormat::f32;
+        case tensor::DataType::bf16:
+            return WeightFormat::bf16;
+        case tensor::DataType::f16:
+            return WeightFormat::f16;
+        default:
+            return std::nullopt;
+    }
+}
+
+Error unsupported_type(const std::string& name, tensor::DataType type) {
+    return {ErrorCode::unsupported, "load weights", name,
+            "has element type " + std::string(tensor::name_of(type)) + ", expected F32, F16 or BF16"};
+}
+
+template <class Work>
+void share(backend::Backend& backend, std::size_t items, Work work) {
+    backend.parallel(
+        items, [](void* context, std::size_t item) { (*static_cast<Work*>(context))(item); }, &work);
+}
+
+}  // namespace
+
+Result<Weights> Weights::pack(const graph::Graph& graph, backend::Backend& backend, const LoadHooks& hooks) {
+    Weights weights;
+    std::vector<MatrixSource> sources;
+    std::size_t total = 0;
+    for (const graph::MatrixConstant& constant : graph.matrices) {
+        const auto format = weight_format(constant.source.type);
+        if (!format) return unsupported_type(constant.name, constant.source.type);
+        sources.push_back({*format, constant.outputs, constant.inputs, constant.source.bytes.data(), constant.inner});
+    }
+    std::vector<WeightFormat> narrowest(sources.size());
+    share(backend, sources.size(), [&](std::size_t item) { narrowest[item] = narrowest_format(sources[item]); });
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        weights.matrices_.push_back({narrowest[i], sources[i].outputs, sources[i].inputs, nullptr});
+        total += aligned(weights.matrices_.back().bytes());
+    }
+    for (const graph::VectorConstant& constant : graph.vectors) {
+        if (!weight_format(constant.source.type)) return unsupported_type(constant.name, constant.source.type);
+        total += aligned(constant.count * sizeof(float));
+    }
+    INKSTONE_TRY(weights.memory_, backend.allocate(total, "weights"));
+
+    std::byte* next = weights.memory_->data();
+    std::uint64_t done = 0;
+    const auto finished = [&](const tensor::TensorView& source) {
+        done += source.bytes.size();
+        if (hooks.release) hooks.release(source);
+        if (hooks.progress) hooks.progress(done);
+    };
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        PackedMatrix& matrix = weights.matrices_[i];
+        matrix.data = next;
+        const std::size_t tiles = matrix.tiles();
+        share(backend, (tiles + kTilesPerItem - 1) / kTilesPerItem, [&, data = next](std::size_t item) {
+            inkstone::pack(sources[i], matrix.format, data, item * kTilesPerItem,
+                           std::min(tiles, (item + 1) * kTilesPerItem));
+        });
+        next += aligned(matrix.bytes());
+        finished(graph.matrices[i].source);
+    }
+    for (const graph::VectorConstant& constant : graph.vectors) {
+        INKSTONE_TRY(const auto values, tensor::to_float(constant.source, constant.name));
+        std::memcpy(next, values.data() + constant.skip, constant.count * sizeof(float));
+        weights.vectors_.push_back(reinterpret_cast<const float*>(next));
+        next += aligned(constant.count * sizeof(float));
+        finished(constant.source);
+    }
+    return weights;
+}
+
+std::string Weights::formats() const {
+    std::pair<std::size_t, std::string_view> bytes[] = {{0, "f32"}, {0, "bf16"}, {0, "f16"}};
+    for (const PackedMatrix& matrix : matrices_) bytes[static_cast<std::size_t>(matrix.format)].first += matrix.bytes();
+    std::sort(std::begin(bytes), std::end(bytes), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::string names;
+    for (const auto& [count, name] : bytes)
+        if (count > 0) names += (names.empty() ? "" : "+") + std::string(name);
+    return names;
+}
+
+}  // namespace inkstone::module

@@ -1,0 +1,41 @@
+// The packed weights of one graph: the one copy that all sessions of a module read. Made once from a checkpoint's
+// views; immutable afterwards.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "backend/api/backend.h"
+#include "base/result.h"
+#include "graph/graph.h"
+#include "tensor/packed_matrix.h"
+
+namespace inkstone::module {
+
+struct LoadHooks {
+    // After a tensor was packed: its bytes are not needed any more.
+    std::function<void(const tensor::TensorView&)> release;
+    // Bytes of the checkpoint packed so far.
+    std::function<void(std::uint64_t)> progress;
+};
+
+class Weights {
+public:
+    // Packs every constant of the graph into the backend's memory; a constant that several nodes use is packed once.
+    // Errors: unsupported (element type, named with its tensor), out_of_memory.
+    static Result<Weights> pack(const graph::Graph& graph, backend::Backend& backend, const LoadHooks& hooks);
+
+    const PackedMatrix& matrix(graph::Matrix matrix) const { return matrices_[matrix.index]; }
+    const float* vector(graph::Vector vector) const { return vectors_[vector.index]; }
+    std::size_t bytes() const { return memory_ ? memory_->bytes() : 0; }
+    // Storage formats in use, most bytes first: "bf16", "bf16+f32", ...
+    std::string formats() const;
+
+private:
+    std::unique_ptr<backend::Memory> memory_;
+    std::vector<PackedMatrix> matrices_;
+    std::vector<const float*> vectors_;
+};
+
+}  // namespace inkstone::module

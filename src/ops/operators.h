@@ -1,0 +1,85 @@
+// The list of operators: what a graph's nodes are and what a backend is asked to prepare. Each one's meaning stands in
+// its own folder, NAME/NAME.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "tensor/packed_matrix.h"
+
+namespace inkstone::ops {
+
+// Parameters of each operator beside its inputs and weights.
+struct Linear {};  // matrix, optional vector (bias)
+struct RmsNorm {   // vector (weight)
+    float epsilon = 0;
+    std::size_t groups = 1;  // norms per row: 1, or the number of heads
+};
+struct LayerNorm {  // vectors (weight, bias)
+    float epsilon = 0;
+};
+struct Add {};
+struct Multiply {};
+struct Silu {};
+struct Gelu {};
+struct RotaryTable {                       // input: positions; outputs: cosine, sine
+    std::vector<std::uint8_t> axis;        // [head_dim]
+    std::vector<float> inverse_frequency;  // [head_dim / 2]
+};
+struct RotateHalf {  // inputs: x, cosine, sine
+    std::size_t heads = 0;
+};
+struct Attention {  // inputs: q, k, v; stores k and v first
+    std::size_t heads = 0;
+    std::size_t layer = 0;  // which layer of the cached blocks
+    float scale = 1;
+};
+struct Embedding {};           // input: ids; matrix
+struct ScatterRows {};         // inputs: x, row pointers
+struct GatherRows {};          // inputs: x, row numbers
+struct InterpolatePositions {  // vector (table)
+    std::size_t edge = 0;
+};
+struct MergePatches {
+    std::size_t merge = 0;
+};
+struct InsertNewlines {};  // vector (newline)
+struct FrameRows {};       // vectors (begin, end)
+
+using Parameters =
+    std::variant<Linear, RmsNorm, LayerNorm, Add, Multiply, Silu, Gelu, RotaryTable, RotateHalf, Attention, Embedding,
+                 ScatterRows, GatherRows, InterpolatePositions, MergePatches, InsertNewlines, FrameRows>;
+
+// "linear", "rms_norm", ...: the operator's folder.
+std::string_view name_of(const Parameters& parameters);
+
+// Rows of values are counted in classes: every value of a class has the same number of rows in one run.
+enum class Rows : std::uint8_t {
+    token,   // tokens of one or many sequences
+    logit,   // the tokens whose logits are wanted
+    patch,   // patches of an image
+    cell,    // merged patches
+    line,    // merged patches with a newline after each row of them
+    visual,  // the same between begin and end: the image's tokens
+};
+constexpr std::size_t kRowClasses = 6;
+
+// A value as an operator sees it: its number in the plan, its rows' class and its width in elements.
+struct Operand {
+    std::uint32_t value = 0;
+    Rows rows = Rows::token;
+    std::size_t width = 0;
+};
+
+// One operator with its operands and packed weights, ready to be prepared by a backend.
+struct Operator {
+    Parameters parameters;
+    std::vector<Operand> inputs, outputs;
+    std::vector<PackedMatrix> matrices;
+    std::vector<const float*> vectors;
+};
+
+}  // namespace inkstone::ops
