@@ -151,14 +151,14 @@ def write_case(folder: Path, name: str, package: str, reference: Reference, requ
 
 
 def check_discrimination(cases: dict[str, dict]) -> None:
-    """The random weights must show a fault: ids vary, follow the image, and follow the penalty."""
+    """The random weights must show a fault: ids vary, follow the image, and (four cases) follow the penalty."""
     for name, case in cases.items():
         plain, penalised = (generation["ids"][:32] for generation in case["generations"])
         if len(plain) < 32 or len(penalised) < 32:
             raise RuntimeError(f"tiny {name}: stopped before 32 tokens")
         if len(set(plain)) < 16 or len(set(penalised)) < 16:
             raise RuntimeError(f"tiny {name}: {len(set(plain))}, {len(set(penalised))} distinct ids of 32; at least 16")
-        if plain == penalised:
+        if plain == penalised and name in TINY_STAGES:
             raise RuntimeError(f"tiny {name}: the repetition penalty changes nothing")
     if cases["square"]["generations"] != cases["text_first"]["generations"]:
         raise RuntimeError("tiny: the place of the text in the request changes the ids")
