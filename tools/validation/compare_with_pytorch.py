@@ -46,6 +46,8 @@ def main() -> None:
     theirs_command = [sys.executable, str(Path(__file__).with_name("read_with_pytorch.py")), str(arguments.model),
                       str(arguments.image), *options]
 
+    if hasattr(os, "getloadavg") and os.getloadavg()[0] > 1:
+        print(f"warning: other programs are running (load {os.getloadavg()[0]:.1f}); the times mean little")
     ours_seconds, theirs_seconds, parts = [], [], []
     equal = True
     for run in range(arguments.runs):
