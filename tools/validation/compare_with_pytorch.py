@@ -59,7 +59,8 @@ def main() -> None:
         # Whether a program lists the stop token among its tokens is its own choice.
         if ours["tokens"][: len(theirs["ids"])] != theirs["ids"] or len(ours["tokens"]) > len(theirs["ids"]) + 1:
             equal = False
-            print(f"ids differ: ours {len(ours['tokens'])} {ours['text']!r}\ntheirs {len(theirs['ids'])} {theirs['text']!r}")
+            print(f"ids differ: ours {len(ours['tokens'])} {ours['text']!r}")
+            print(f"          theirs {len(theirs['ids'])} {theirs['text']!r}")
         print(f"run {run + 1}: hunyuan-ocr {ours_seconds[-1]:.3f} s, PyTorch {theirs_seconds[-1]:.3f} s", flush=True)
 
     ours_median, theirs_median = statistics.median(ours_seconds), statistics.median(theirs_seconds)

@@ -107,7 +107,10 @@ def stage_tensors(inputs: Inputs, stages: Stages, limit: int) -> dict[str, torch
 def check_penalty_scope(reference: Reference) -> None:
     """Some case must show a penalty that covers the generated ids alone."""
     inputs = reference.prepare(TINY_CASES["tall"])
-    if reference.generate(inputs, 1.08, 32)["ids"] == reference.generate(inputs, 1.08, 32, penalise_prompt=False)["ids"]:
+    whole, answer_alone = (
+        reference.generate(inputs, 1.08, 32, penalise_prompt=penalise_prompt)["ids"] for penalise_prompt in (True, False)
+    )
+    if whole == answer_alone:
         raise RuntimeError("tiny tall: penalising the prompt changes nothing")
 
 
