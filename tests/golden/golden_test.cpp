@@ -55,7 +55,8 @@ std::vector<Case> all_cases() {
     return cases;
 }
 
-// A stage's values against the golden rows: cosine > 0.99999 and relative L2 < 1e-4, over the rows together.
+// A stage's values against the golden rows: cosine > 0.99999 and relative L2 < 2e-5 over the rows together (a
+// tanh GELU in place of the exact one shows as 3e-5; float noise stays below 4e-6).
 void expect_close(const format::Safetensors& golden, const std::string& stage, const float* found, std::size_t rows) {
     const auto* values = golden.find(stage);
     const auto* numbers = golden.find(stage + ".rows");
