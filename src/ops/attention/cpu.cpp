@@ -99,6 +99,7 @@ INKSTONE_INLINE void score_columns(const float* keys, const float* next_keys, co
 #pragma GCC unroll 4
         for (std::size_t c = 0; c < kColumns; ++c) sum[l][c] = Lanes::zero();
     }
+#pragma GCC unroll 2
     for (std::size_t d = 0; d < head_dim; ++d) {
         Lanes key[kColumns];
 #pragma GCC unroll 4
@@ -144,6 +145,7 @@ INKSTONE_INLINE void add_columns(const float* values, const float* next_values, 
 #pragma GCC unroll 4
         for (std::size_t c = 0; c < kColumns; ++c) sum[l][c] = Vector::load(output + l * padded + c * Vector::kCount);
     }
+#pragma GCC unroll 2
     for (std::size_t j = 0; j < count; ++j) {
         Vector value[kColumns];
 #pragma GCC unroll 4
