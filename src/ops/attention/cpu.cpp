@@ -23,20 +23,21 @@ using inkstone::INKSTONE_ISA::Mask;
 constexpr double kLog2E = 1.4426950408889634;
 constexpr std::size_t kBlockLanes = kBlockPositions / Lanes::kCount;
 
-// Lines at once, and sums of 16 lanes that fit into the registers beside the operands. The portable form's cost is its
-// emulated fma: more lines at once would only make it longer.
+// Lines at once, and columns of 16 lanes that so many lines take at once (four must divide by it): what fits into the
+// registers, sums and operands, with sums enough to hide the latency of fma. The portable form's cost is its emulated
+// fma: more lines at once would only make it longer.
 #if defined(INKSTONE_ISA_avx512)
-constexpr std::size_t kGroupLines = 6, kSums = 24;
+constexpr std::size_t kGroupLines = 6;
+constexpr std::size_t columns_at_once(std::size_t) { return 4; }
 #elif defined(INKSTONE_ISA_avx2)
-constexpr std::size_t kGroupLines = 6, kSums = 6;
+constexpr std::size_t kGroupLines = 6;
+constexpr std::size_t columns_at_once(std::size_t lines) { return lines == 1 ? 4 : lines == 2 ? 2 : 1; }
 #else
-constexpr std::size_t kGroupLines = 1, kSums = 1;
+constexpr std::size_t kGroupLines = 1;
+constexpr std::size_t columns_at_once(std::size_t) { return 1; }
 #endif
 constexpr std::size_t kTileLines = 48;
 static_assert(kTileLines % kGroupLines == 0);
-
-// Columns of 16 lanes that so many lines take at once: a power of two, so that four of them divide a block.
-constexpr std::size_t columns_at_once(std::size_t lines) { return kSums / lines >= 4 ? 4 : kSums / lines >= 2 ? 2 : 1; }
 
 // Eight lanes, for a head_dim that ends in the middle of sixteen (72: a tenth of the products with values).
 struct HalfLanes {
