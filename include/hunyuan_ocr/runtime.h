@@ -126,12 +126,16 @@ struct RuntimeOptions {
     std::int64_t min_pixels = 0;           // 0: the package's
     std::int64_t max_pixels = 0;           // 0: the package's, on the CPU at most default_cpu_max_pixels
     std::uint64_t memory_limit_bytes = 0;  // 0: none; a page that needs more is refused before any work
+    const CancelToken* cancel = nullptr;   // of loading
     OnProgress on_progress;                // of loading
 };
 
 // On the CPU a page is reduced to this many pixels unless max_pixels asks for more: attention over a full A4 page at
 // 300 dpi takes minutes there.
 constexpr std::int64_t kDefaultCpuMaxPixels = 1024 * 1024;
+
+// The most tokens of an answer when neither GenerationOptions nor the package's generation_config.json says.
+constexpr int kDefaultMaxNewTokens = 4096;
 
 // Fields that are not set take the package's generation_config.json.
 struct GenerationOptions {
@@ -166,7 +170,8 @@ struct State {
     std::int64_t draft_cache_length = 0;
 };
 
-// Where the time went, in milliseconds, and what was counted.
+// Where the time went, in milliseconds, and what was counted. embed and lm_head are parts of prefill and decode; draft
+// and verify are zero without a draft.
 struct Profile {
     double decode_image_ms = 0, preprocess_ms = 0, vision_ms = 0, embed_ms = 0, prefill_ms = 0, lm_head_ms = 0;
     double decode_ms = 0, draft_ms = 0, verify_ms = 0, sample_ms = 0, detokenize_ms = 0, total_ms = 0;
@@ -179,8 +184,8 @@ struct Profile {
 };
 
 struct Result {
-    std::string text;  // UTF-8, whole
-    std::vector<std::int32_t> tokens;
+    std::string text;                  // UTF-8, whole
+    std::vector<std::int32_t> tokens;  // of the answer, without the token that stopped it
     FinishReason finish_reason = FinishReason::stop;
     ImageInfo image;                // of the first picture
     std::vector<ImageInfo> images;  // of each

@@ -68,6 +68,7 @@ struct Graph {
     std::map<std::string, Value> inputs;   // by name
     std::map<std::string, Value> outputs;  // by name
     std::map<std::string, Value> taps;     // values that validation may ask to keep, by name
+    std::vector<std::string> stages;       // parts of the flow that are timed apart, in order
     KvLayout kv;                           // layers = 0: no attention
 };
 

@@ -24,11 +24,10 @@ struct Decoded {
 Result<Decoded> decode_png(std::span<const std::byte> encoded, std::string_view subject, const DecodeOptions& options);
 Result<Decoded> decode_jpeg(std::span<const std::byte> encoded, std::string_view subject, const DecodeOptions& options);
 
-// Why a picture of this size is refused, if it is: too many pixels, or more pixels than `encoded_bytes` can hold when
-// each byte makes at most `max_pixels_per_byte` (0: no such bound).
-std::optional<Error> check_size(std::uint64_t width, std::uint64_t height, std::uint64_t encoded_bytes,
-                                std::uint64_t max_pixels_per_byte, std::string_view subject,
-                                const DecodeOptions& options);
+// Why a picture of this size is refused before its pixels are allocated, if it is: it has more pixels than the options
+// allow, or its format cannot store it in fewer than `least_bytes` while the file has only `encoded_bytes`.
+std::optional<Error> check_size(std::uint64_t width, std::uint64_t height, std::uint64_t least_bytes,
+                                std::uint64_t encoded_bytes, std::string_view subject, const DecodeOptions& options);
 
 inline Error decode_error(ErrorCode code, std::string_view subject, std::string message) {
     return {code, std::string(kDecodeStage), std::string(subject), std::move(message)};

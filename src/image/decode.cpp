@@ -50,9 +50,8 @@ bool is_portable_anymap(std::string_view bytes) {
 }
 
 Error refuse(std::string_view subject, std::string_view name, std::string_view remedy) {
-    return decode_error(
-        ErrorCode::unsupported, subject,
-        "its bytes are those of a " + std::string(name) + " file, which is not read" + std::string(remedy));
+    return decode_error(ErrorCode::unsupported, subject,
+                        "its bytes are " + std::string(name) + ", a format that is not read" + std::string(remedy));
 }
 
 Error unknown_format(std::span<const std::byte> encoded, std::string_view subject) {
@@ -84,20 +83,20 @@ Result<Decoded> decode_stored(std::span<const std::byte> encoded, std::string_vi
 
 }  // namespace
 
-std::optional<Error> check_size(std::uint64_t width, std::uint64_t height, std::uint64_t encoded_bytes,
-                                std::uint64_t max_pixels_per_byte, std::string_view subject,
-                                const DecodeOptions& options) {
-    // Both sides come from 32-bit fields of at most 31 bits: the product fits.
+std::optional<Error> check_size(std::uint64_t width, std::uint64_t height, std::uint64_t least_bytes,
+                                std::uint64_t encoded_bytes, std::string_view subject, const DecodeOptions& options) {
+    // Both sides come from fields of at most 31 bits: the product fits.
     const std::uint64_t pixels = width * height;
     const std::string size = std::to_string(width) + " x " + std::to_string(height) + " = " + std::to_string(pixels);
     if (pixels > options.max_pixels)
         return decode_error(ErrorCode::unsupported, subject,
                             "has " + size + " pixels, more than the " + std::to_string(options.max_pixels) +
                                 " that are decoded; scale it down or cut it into parts");
-    if (max_pixels_per_byte != 0 && pixels / max_pixels_per_byte > encoded_bytes)
+    if (encoded_bytes < least_bytes)
         return decode_error(ErrorCode::malformed, subject,
-                            "claims " + size + " pixels, more than its " + std::to_string(encoded_bytes) +
-                                " bytes can hold; the file is cut short or damaged");
+                            "claims " + size + " pixels, which take at least " + std::to_string(least_bytes) +
+                                " bytes, but has " + std::to_string(encoded_bytes) +
+                                "; the file is cut short or damaged");
     return std::nullopt;
 }
 

@@ -16,8 +16,6 @@ namespace inkstone::image {
 
 namespace {
 
-// A block of 8 x 8 pixels takes at least one bit of Huffman data; four times that for uncommon chroma sampling.
-constexpr std::uint64_t kMaxPixelsPerByte = 64 * 8 * 4;
 // A progressive file is passed over once per scan. Encoders write about 10; a hostile file could ask for thousands.
 constexpr int kMaxScans = 128;
 constexpr int kExifMarker = JPEG_APP0 + 1;
@@ -96,6 +94,18 @@ bool read_header(Reader& reader, std::span<const std::byte> encoded) {
     return true;
 }
 
+// The least size of a file with these sides: a block of 8 x 8 samples takes at least one bit of Huffman data.
+// Arithmetic coding has no such bound.
+std::uint64_t least_bytes(const Reader& reader) {
+    if (reader.jpeg.arith_code) return 0;
+    std::uint64_t blocks = 0;
+    for (int i = 0; i < reader.jpeg.num_components; ++i) {
+        const jpeg_component_info& component = reader.jpeg.comp_info[i];
+        blocks += std::uint64_t{component.width_in_blocks} * component.height_in_blocks;
+    }
+    return blocks / 8;
+}
+
 bool start_pixels(Reader& reader) {
     if (setjmp(reader.target) != 0) return false;
     switch (reader.jpeg.num_components) {
@@ -170,9 +180,7 @@ Result<Decoded> decode_jpeg(std::span<const std::byte> encoded, std::string_view
     Reader reader;
     if (!read_header(reader, encoded)) return failure(reader, subject);
     const std::uint64_t width = reader.jpeg.image_width, height = reader.jpeg.image_height;
-    // Arithmetic coding has no least number of bits per block.
-    const std::uint64_t pixels_per_byte = reader.jpeg.arith_code ? 0 : kMaxPixelsPerByte;
-    if (auto error = check_size(width, height, encoded.size(), pixels_per_byte, subject, options)) return *error;
+    if (auto error = check_size(width, height, least_bytes(reader), encoded.size(), subject, options)) return *error;
 
     if (!start_pixels(reader)) return failure(reader, subject);
     INKSTONE_TRY(Image image, allocate_image(static_cast<int>(width), static_cast<int>(height)));
@@ -185,8 +193,9 @@ Result<Decoded> decode_jpeg(std::span<const std::byte> encoded, std::string_view
         if (channels == 1)
             for (int x = 0; x < image.width; ++x, rgb += 3) std::memset(rgb, stored[x], 3);
     }
+    const Orientation orientation = read_orientation(reader);  // before the end, which frees the markers
     if (!read_end(reader)) return failure(reader, subject);
-    return Decoded{std::move(image), read_orientation(reader)};
+    return Decoded{std::move(image), orientation};
 }
 
 }  // namespace inkstone::image

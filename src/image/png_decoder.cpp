@@ -19,6 +19,21 @@ constexpr std::uint64_t kMaxDeflateRatio = 1032;
 constexpr png_alloc_size_t kMaxChunkBytes = 4 << 20;
 constexpr png_uint_32 kMaxCachedChunks = 64;
 
+// Whether all chunks, up to the end mark, lie inside the file: libpng would reserve what a chunk claims before it finds
+// that the bytes are not there.
+bool chunks_fit(std::span<const std::byte> encoded) {
+    constexpr std::size_t kSignatureBytes = 8;
+    constexpr std::size_t kFramingBytes = 12;  // length, name, checksum
+    for (auto rest = encoded.subspan(kSignatureBytes); rest.size() >= kFramingBytes;) {
+        const auto* header = reinterpret_cast<const png_byte*>(rest.data());
+        const std::size_t length = png_get_uint_32(header);
+        if (length > rest.size() - kFramingBytes) return false;
+        if (std::memcmp(header + 4, "IEND", 4) == 0) return true;
+        rest = rest.subspan(kFramingBytes + length);
+    }
+    return false;
+}
+
 struct Reader {
     png_structp png = nullptr;
     png_infop info = nullptr;
@@ -164,13 +179,18 @@ void compose_row(const std::uint8_t* rgba, const Color& background, int width, s
 }  // namespace
 
 Result<Decoded> decode_png(std::span<const std::byte> encoded, std::string_view subject, const DecodeOptions& options) {
+    if (!chunks_fit(encoded))
+        return decode_error(ErrorCode::malformed, subject,
+                            "the PNG file ends inside a chunk or before its end mark, after " +
+                                std::to_string(encoded.size()) + " bytes; the file is cut short or damaged");
     Reader reader;
     reader.rest = encoded;
     if (!read_header(reader)) return failure(reader, subject);
     const std::uint64_t width = png_get_image_width(reader.png, reader.info);
     const std::uint64_t height = png_get_image_height(reader.png, reader.info);
-    // A stored pixel has at least one bit, so that one byte of deflated data makes at most this many pixels.
-    if (auto error = check_size(width, height, encoded.size(), kMaxDeflateRatio * 8, subject, options)) return *error;
+    const std::uint64_t stored_bytes = png_get_rowbytes(reader.png, reader.info) * height;
+    if (auto error = check_size(width, height, stored_bytes / kMaxDeflateRatio, encoded.size(), subject, options))
+        return *error;
 
     int passes = 0, channels = 0;
     if (!start_pixels(reader, passes, channels)) return failure(reader, subject);

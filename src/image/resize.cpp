@@ -1,5 +1,6 @@
-// Separable resampling as Pillow defines it: the filter's support grows with the reduction (antialiasing), the weights
-// of an output sample are normalised in double and rounded to fixed point, and each pass rounds its result to 8 bits.
+// Separable resampling as Pillow 13 defines it: the filter's support grows with the reduction (antialiasing), the
+// weights of an output sample are normalised in double and rounded to fixed point, and each pass rounds its result to 8
+// bits.
 #include "image/resize.h"
 
 #include <algorithm>
@@ -74,22 +75,55 @@ std::uint8_t to_sample(std::int32_t sum) {
     return static_cast<std::uint8_t>(std::clamp(sum >> kPrecisionBits, 0, 255));
 }
 
-void resize_row(const std::uint8_t* source, const Coefficients& coefficients, std::uint8_t* target) {
-    const int width = static_cast<int>(coefficients.spans.size());
-    for (int x = 0; x < width; ++x, target += 3) {
-        const auto [first, count] = coefficients.spans[x];
-        const std::int32_t* weights = coefficients.of(x);
-        const std::uint8_t* pixel = source + static_cast<std::size_t>(first) * 3;
-        std::int32_t red = kHalf, green = kHalf, blue = kHalf;
-        for (int i = 0; i < count; ++i, pixel += 3) {
-            red += pixel[0] * weights[i];
-            green += pixel[1] * weights[i];
-            blue += pixel[2] * weights[i];
+Result<Image> resize_width(const Image& source, int width) {
+    const Coefficients coefficients = make_coefficients(source.width, width);
+    INKSTONE_TRY(Image result, allocate_image(width, source.height));
+    for (int y = 0; y < source.height; ++y) {
+        const std::uint8_t* row = source.row(y);
+        std::uint8_t* target = result.row(y);
+        for (int x = 0; x < width; ++x, target += 3) {
+            const auto [first, count] = coefficients.spans[x];
+            const std::int32_t* weights = coefficients.of(x);
+            const std::uint8_t* pixel = row + static_cast<std::size_t>(first) * 3;
+            std::int32_t red = kHalf, green = kHalf, blue = kHalf;
+            for (int i = 0; i < count; ++i, pixel += 3) {
+                red += pixel[0] * weights[i];
+                green += pixel[1] * weights[i];
+                blue += pixel[2] * weights[i];
+            }
+            target[0] = to_sample(red);
+            target[1] = to_sample(green);
+            target[2] = to_sample(blue);
         }
-        target[0] = to_sample(red);
-        target[1] = to_sample(green);
-        target[2] = to_sample(blue);
     }
+    return result;
+}
+
+Result<Image> resize_height(const Image& source, int height) {
+    const Coefficients coefficients = make_coefficients(source.height, height);
+    INKSTONE_TRY(Image result, allocate_image(source.width, height));
+    const std::size_t row_samples = static_cast<std::size_t>(source.width) * 3;
+    std::vector<std::int32_t> sums(row_samples);
+    for (int y = 0; y < height; ++y) {
+        const auto [first, count] = coefficients.spans[y];
+        std::fill(sums.begin(), sums.end(), kHalf);
+        for (int i = 0; i < count; ++i) {
+            const std::int32_t weight = coefficients.of(y)[i];
+            const std::uint8_t* from = source.row(first + i);
+            for (std::size_t sample = 0; sample < row_samples; ++sample) sums[sample] += from[sample] * weight;
+        }
+        std::uint8_t* to = result.row(y);
+        for (std::size_t sample = 0; sample < row_samples; ++sample) to[sample] = to_sample(sums[sample]);
+    }
+    return result;
+}
+
+// Pillow 13 takes height first when it loses more than twice as many pixels as width (earlier versions never did). The
+// order shows in the last bit, since each pass rounds.
+bool height_first(const Image& source, int width, int height) {
+    const std::int64_t lost_height = std::int64_t{source.height} - height;
+    const std::int64_t lost_width = std::int64_t{source.width} - width;
+    return lost_height > 0 && lost_height > 2 * lost_width;
 }
 
 }  // namespace
@@ -102,33 +136,15 @@ Result<Image> resize_bicubic(const Image& source, int width, int height) try {
                          ": each side must be at least 1 pixel"};
     if (width == source.width && height == source.height) return source;
 
-    // A side that keeps its length skips its pass, as in Pillow.
-    Image horizontal;
-    const Image* wide = &source;
-    if (width != source.width) {
-        const Coefficients coefficients = make_coefficients(source.width, width);
-        INKSTONE_TRY(horizontal, allocate_image(width, source.height));
-        for (int y = 0; y < source.height; ++y) resize_row(source.row(y), coefficients, horizontal.row(y));
-        if (height == source.height) return horizontal;
-        wide = &horizontal;
+    // A side that keeps its length needs no pass.
+    if (height == source.height) return resize_width(source, width);
+    if (width == source.width) return resize_height(source, height);
+    if (height_first(source, width, height)) {
+        INKSTONE_TRY(const Image low, resize_height(source, height));
+        return resize_width(low, width);
     }
-
-    const Coefficients coefficients = make_coefficients(source.height, height);
-    INKSTONE_TRY(Image result, allocate_image(width, height));
-    const std::size_t row_samples = static_cast<std::size_t>(width) * 3;
-    std::vector<std::int32_t> sums(row_samples);
-    for (int y = 0; y < height; ++y) {
-        const auto [first, count] = coefficients.spans[y];
-        std::fill(sums.begin(), sums.end(), kHalf);
-        for (int i = 0; i < count; ++i) {
-            const std::int32_t weight = coefficients.of(y)[i];
-            const std::uint8_t* from = wide->row(first + i);
-            for (std::size_t sample = 0; sample < row_samples; ++sample) sums[sample] += from[sample] * weight;
-        }
-        std::uint8_t* to = result.row(y);
-        for (std::size_t sample = 0; sample < row_samples; ++sample) to[sample] = to_sample(sums[sample]);
-    }
-    return result;
+    INKSTONE_TRY(const Image narrow, resize_width(source, width));
+    return resize_height(narrow, height);
 } catch (const std::bad_alloc&) {
     return Error{ErrorCode::out_of_memory, "resize image",
                  std::to_string(source.width) + " x " + std::to_string(source.height) + " pixels",

@@ -78,12 +78,9 @@ void join(const std::vector<Part>& parts, SplitBehavior behavior, std::vector<Ra
 Result<PreTokenizer> PreTokenizer::build(const PreTokenizerDefinition& definition) {
     PreTokenizer out;
     for (const SplitDefinition& split : definition.splits) {
-        Split built{std::nullopt, split.behavior, split.invert};
-        if (!split.pattern.text.empty()) {
-            const auto compile = split.pattern.is_regex ? Regex::compile : Regex::literal;
-            INKSTONE_TRY(built.pattern, compile(split.pattern.text, split.key));
-        }
-        out.splits_.push_back(std::move(built));
+        const auto compile = split.pattern.is_regex ? Regex::compile : Regex::literal;
+        INKSTONE_TRY(Regex pattern, compile(split.pattern.text, split.key));
+        out.splits_.push_back({std::move(pattern), split.behavior, split.invert});
     }
     out.add_prefix_space_ = definition.add_prefix_space;
     if (definition.byte_level_regex) {
@@ -98,8 +95,7 @@ Status PreTokenizer::apply(const Split& split, std::string_view text, std::vecto
     std::vector<Range> matches;
     for (const Range piece : pieces) {
         const std::size_t size = piece.end - piece.begin;
-        matches.clear();
-        if (split.pattern) INKSTONE_CHECK(split.pattern->find_all(text.substr(piece.begin, size), matches));
+        INKSTONE_CHECK(split.pattern.find_all(text.substr(piece.begin, size), matches));
         const std::size_t first = out.size();
         join(parts_of(size, matches, split.invert), split.behavior, out);
         std::size_t kept = first;

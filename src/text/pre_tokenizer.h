@@ -25,7 +25,7 @@ public:
 
 private:
     struct Split {
-        std::optional<Regex> pattern;  // none: the empty string, which matches nowhere
+        Regex pattern;
         SplitBehavior behavior;
         bool invert;
     };

@@ -25,7 +25,7 @@ public:
     // Errors: unsupported (a construct that the two dialects read differently), malformed (not a pattern), with the
     // pattern and the offset in the message. `subject` names the file and key.
     static Result<Regex> compile(std::string_view pattern, std::string_view subject);
-    // A pattern that matches just this text.
+    // A pattern that matches just this text; the empty text matches between any two characters.
     static Result<Regex> literal(std::string_view text, std::string_view subject);
 
     // All matches in `text` (valid UTF-8), from left to right, never overlapping; an empty match directly after another

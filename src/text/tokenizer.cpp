@@ -52,7 +52,12 @@ Status Tokenizer::Tables::add_tokens(const TokenizerDefinition& definition, cons
                     std::string(added.content) + " with the id " + std::to_string(added.id)};
     }
     std::sort(added_ids.begin(), added_ids.end());
-    return {};
+    const auto twice = std::adjacent_find(added_ids.begin(), added_ids.end(),
+                                          [](const auto& a, const auto& b) { return a.first == b.first; });
+    if (twice == added_ids.end()) return {};
+    return Error{ErrorCode::malformed, "tokenizer", name + ": added_tokens",
+                 "has the content " + twice->first + " twice, with the ids " + std::to_string(twice->second) + " and " +
+                     std::to_string(std::next(twice)->second)};
 }
 
 Result<Tokenizer> Tokenizer::load(const std::filesystem::path& tokenizer_json) {

@@ -47,8 +47,9 @@ Result<TextConfig> read_text(const Json& json) {
     INKSTONE_TRY(text.num_hidden_layers, size(json, "num_hidden_layers", kMaxLayers));
     INKSTONE_TRY(text.num_attention_heads, size(json, "num_attention_heads", kMaxWidth));
     text.num_key_value_heads = text.num_attention_heads;
-    if (json.has("num_key_value_heads"))
+    if (json.has("num_key_value_heads")) {
         INKSTONE_TRY(text.num_key_value_heads, size(json, "num_key_value_heads", kMaxWidth));
+    }
     if (const std::string key = spelling(json, {"head_dim", "attention_head_dim"}); json.has(key)) {
         INKSTONE_TRY(text.head_dim, size(json, key, kMaxHeadDim));
     } else {
@@ -70,7 +71,9 @@ Result<TextConfig> read_text(const Json& json) {
                           "has rope type \"" + type + "\", expected \"xdrope\", \"dynamic\" or \"default\"");
     const std::string theta = json.has(rope + ".rope_theta") ? rope + ".rope_theta" : "rope_theta";
     INKSTONE_TRY(text.rope_theta, json.number_or(theta, 10000.0, 1, 1e12));
-    if (type != "default") INKSTONE_TRY(text.rope_alpha, json.number(rope + ".alpha", 1e-6, 1e12));
+    if (type != "default") {
+        INKSTONE_TRY(text.rope_alpha, json.number(rope + ".alpha", 1e-6, 1e12));
+    }
     const std::string section = json.has(rope + ".mrope_section") ? rope + ".mrope_section" : rope + ".xdrope_section";
     INKSTONE_TRY(const auto sections, json.integers(section, 0, kMaxHeadDim));
     std::size_t sum = 0;

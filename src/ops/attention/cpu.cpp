@@ -23,17 +23,50 @@ using inkstone::INKSTONE_ISA::Mask;
 constexpr double kLog2E = 1.4426950408889634;
 constexpr std::size_t kBlockLanes = kBlockPositions / Lanes::kCount;
 
-// Accumulators that fit into the registers beside the operands: lines at once, and columns (of 16 lanes) for that many.
+// Lines at once, and sums of 16 lanes that fit into the registers beside the operands. The portable form's cost is its
+// emulated fma: more lines at once would only make it longer.
 #if defined(INKSTONE_ISA_avx512)
-constexpr std::size_t kGroupLines = 6, kAccumulators = 24, kMaximumColumns = 4;
+constexpr std::size_t kGroupLines = 6, kSums = 24;
+#elif defined(INKSTONE_ISA_avx2)
+constexpr std::size_t kGroupLines = 6, kSums = 6;
 #else
-constexpr std::size_t kGroupLines = 6, kAccumulators = 6, kMaximumColumns = 4;
+constexpr std::size_t kGroupLines = 1, kSums = 1;
 #endif
-constexpr std::size_t kTileLines = 8 * kGroupLines;
+constexpr std::size_t kTileLines = 48;
+static_assert(kTileLines % kGroupLines == 0);
 
-constexpr std::size_t columns_at_once(std::size_t lines) {
-    const std::size_t columns = kAccumulators / lines;
-    return columns < kMaximumColumns ? columns : kMaximumColumns;
+// Columns of 16 lanes that so many lines take at once: a power of two, so that four of them divide a block.
+constexpr std::size_t columns_at_once(std::size_t lines) { return kSums / lines >= 4 ? 4 : kSums / lines >= 2 ? 2 : 1; }
+
+// Eight lanes, for a head_dim that ends in the middle of sixteen (72: a tenth of the products with values).
+struct HalfLanes {
+    static constexpr std::size_t kCount = 8;
+#if defined(INKSTONE_ISA_avx2) || defined(INKSTONE_ISA_avx512)
+    __m256 v;
+    INKSTONE_INLINE static HalfLanes of(float x) { return {_mm256_set1_ps(x)}; }
+    INKSTONE_INLINE static HalfLanes load(const float* p) { return {_mm256_loadu_ps(p)}; }
+    INKSTONE_INLINE void store(float* p) const { _mm256_storeu_ps(p, v); }
+#else
+    inkstone::portable::Quad low, high;
+    INKSTONE_INLINE static HalfLanes of(float x) {
+        const inkstone::portable::Quad quad = {x, x, x, x};
+        return {quad, quad};
+    }
+    INKSTONE_INLINE static HalfLanes load(const float* p) {
+        HalfLanes lanes;
+        __builtin_memcpy(&lanes, p, sizeof lanes);
+        return lanes;
+    }
+    INKSTONE_INLINE void store(float* p) const { __builtin_memcpy(p, this, sizeof *this); }
+#endif
+};
+
+INKSTONE_INLINE HalfLanes fma(HalfLanes a, HalfLanes b, HalfLanes c) {
+#if defined(INKSTONE_ISA_avx2) || defined(INKSTONE_ISA_avx512)
+    return {_mm256_fmadd_ps(a.v, b.v, c.v)};
+#else
+    return {inkstone::portable::exact_fma(a.low, b.low, c.low), inkstone::portable::exact_fma(a.high, b.high, c.high)};
+#endif
 }
 
 // A tile's lines, in groups of kGroupLines (the last may be smaller).
@@ -49,6 +82,9 @@ struct Tile {
     alignas(64) float output[kTileLines * kMaximumHeadDim];  // [lines][padded]
 };
 
+INKSTONE_INLINE std::size_t padded_to_lanes(std::size_t head_dim) {
+    return (head_dim + Lanes::kCount - 1) / Lanes::kCount * Lanes::kCount;
+}
 INKSTONE_INLINE std::size_t smaller(std::size_t a, std::size_t b) { return a < b ? a : b; }
 
 // scores[l][first column ...] of a group. keys: the block's [head_dim][64] from that column on; next_keys: the same
@@ -88,8 +124,9 @@ INKSTONE_INLINE void score_columns(const float* keys, const float* next_keys, co
 }
 
 template <std::size_t kLines>
-void score_group(const float* keys, const float* next_keys, const float* scaled, std::size_t head_dim, float* scores) {
-    constexpr std::size_t kColumns = columns_at_once(kLines) == 3 ? 2 : columns_at_once(kLines);
+[[gnu::noinline]] void score_group(const float* keys, const float* next_keys, const float* scaled, std::size_t head_dim,
+                                   float* scores) {
+    constexpr std::size_t kColumns = columns_at_once(kLines);
     for (std::size_t column = 0; column < kBlockLanes; column += kColumns) {
         const std::size_t at = column * Lanes::kCount;
         score_columns<kLines, kColumns>(keys + at, next_keys + at, scaled, head_dim, scores + at);
@@ -98,25 +135,25 @@ void score_group(const float* keys, const float* next_keys, const float* scaled,
 
 // output[l][first column ...] of a group += weight[l][j] * values[j], j ascending. values: [count][padded], output:
 // [kLines][padded], both from that column on.
-template <std::size_t kLines, std::size_t kColumns>
+template <class Vector, std::size_t kLines, std::size_t kColumns>
 INKSTONE_INLINE void add_columns(const float* values, const float* next_values, const float* weight, std::size_t count,
                                  std::size_t padded, float* output) {
-    Lanes sum[kLines][kColumns];
+    Vector sum[kLines][kColumns];
 #pragma GCC unroll 8
     for (std::size_t l = 0; l < kLines; ++l) {
 #pragma GCC unroll 4
-        for (std::size_t c = 0; c < kColumns; ++c) sum[l][c] = Lanes::load(output + l * padded + c * Lanes::kCount);
+        for (std::size_t c = 0; c < kColumns; ++c) sum[l][c] = Vector::load(output + l * padded + c * Vector::kCount);
     }
     for (std::size_t j = 0; j < count; ++j) {
-        Lanes value[kColumns];
+        Vector value[kColumns];
 #pragma GCC unroll 4
         for (std::size_t c = 0; c < kColumns; ++c) {
-            value[c] = Lanes::load(values + c * Lanes::kCount);
-            __builtin_prefetch(next_values + c * Lanes::kCount, 0, 2);
+            value[c] = Vector::load(values + c * Vector::kCount);
+            __builtin_prefetch(next_values + c * Vector::kCount, 0, 2);
         }
 #pragma GCC unroll 8
         for (std::size_t l = 0; l < kLines; ++l) {
-            const Lanes x = Lanes::of(weight[l * kBlockPositions + j]);
+            const Vector x = Vector::of(weight[l * kBlockPositions + j]);
 #pragma GCC unroll 4
             for (std::size_t c = 0; c < kColumns; ++c) sum[l][c] = fma(x, value[c], sum[l][c]);
         }
@@ -126,32 +163,44 @@ INKSTONE_INLINE void add_columns(const float* values, const float* next_values, 
 #pragma GCC unroll 8
     for (std::size_t l = 0; l < kLines; ++l) {
 #pragma GCC unroll 4
-        for (std::size_t c = 0; c < kColumns; ++c) sum[l][c].store(output + l * padded + c * Lanes::kCount);
+        for (std::size_t c = 0; c < kColumns; ++c) sum[l][c].store(output + l * padded + c * Vector::kCount);
     }
 }
 
 template <std::size_t kLines>
-void add_group(const float* values, const float* next_values, const float* weight, std::size_t count,
-               std::size_t padded, float* output) {
+[[gnu::noinline]] void add_group(const float* values, const float* next_values, const float* weight, std::size_t count,
+                                 std::size_t head_dim, float* output) {
     constexpr std::size_t kColumns = columns_at_once(kLines);
-    const std::size_t columns = padded / Lanes::kCount;
-    std::size_t column = 0;
-    for (; columns - column >= kColumns; column += kColumns) {
-        const std::size_t at = column * Lanes::kCount;
-        add_columns<kLines, kColumns>(values + at, next_values + at, weight, count, padded, output + at);
+    const std::size_t padded = padded_to_lanes(head_dim);
+    // A rest of one to eight goes into half lanes, a longer one into padded lanes.
+    const std::size_t whole = (head_dim + HalfLanes::kCount - 1) / Lanes::kCount * Lanes::kCount;
+    std::size_t d = 0;
+    for (; d + kColumns * Lanes::kCount <= whole; d += kColumns * Lanes::kCount) {
+        add_columns<Lanes, kLines, kColumns>(values + d, next_values + d, weight, count, padded, output + d);
     }
-    for (; column < columns; ++column) {
-        const std::size_t at = column * Lanes::kCount;
-        add_columns<kLines, 1>(values + at, next_values + at, weight, count, padded, output + at);
+    for (; d < whole; d += Lanes::kCount) {
+        add_columns<Lanes, kLines, 1>(values + d, next_values + d, weight, count, padded, output + d);
+    }
+    if (d < head_dim) {
+        add_columns<HalfLanes, kLines, 1>(values + d, next_values + d, weight, count, padded, output + d);
     }
 }
 
-// The functions of a group of 1 .. kGroupLines lines.
-constexpr decltype(&score_group<1>) kScoreGroup[] = {score_group<1>, score_group<2>, score_group<3>,
-                                                     score_group<4>, score_group<5>, score_group<6>};
-constexpr decltype(&add_group<1>) kAddGroup[] = {add_group<1>, add_group<2>, add_group<3>,
-                                                 add_group<4>, add_group<5>, add_group<6>};
-static_assert(sizeof kScoreGroup == kGroupLines * sizeof kScoreGroup[0]);
+// score_group and add_group for a number of lines known at run time.
+template <std::size_t kLines = kGroupLines, class... Parameters>
+INKSTONE_INLINE void score_lines(std::size_t lines, Parameters... parameters) {
+    if constexpr (kLines > 1) {
+        if (lines < kLines) return score_lines<kLines - 1>(lines, parameters...);
+    }
+    score_group<kLines>(parameters...);
+}
+template <std::size_t kLines = kGroupLines, class... Parameters>
+INKSTONE_INLINE void add_lines(std::size_t lines, Parameters... parameters) {
+    if constexpr (kLines > 1) {
+        if (lines < kLines) return add_lines<kLines - 1>(lines, parameters...);
+    }
+    add_group<kLines>(parameters...);
+}
 
 // Turns the scores of `count` visible positions of a block into weights; the line's maximum, sum and output follow.
 template <bool kWhole>
@@ -224,8 +273,8 @@ INKSTONE_INLINE void add_block(Tile& tile, Block block, Block next, std::size_t 
     }
     for (std::size_t first = 0; first < tile.lines; first += kGroupLines) {
         const std::size_t lines = smaller(tile.lines - first, kGroupLines);
-        kScoreGroup[lines - 1](block.keys, next.keys, tile.scaled + first * tile.head_dim, tile.head_dim,
-                               tile.weight + first * kBlockPositions);
+        score_lines(lines, block.keys, next.keys, tile.scaled + first * tile.head_dim, tile.head_dim,
+                    tile.weight + first * kBlockPositions);
     }
     for (std::size_t line = 0; line < tile.lines; ++line) {
         if (count[line] == kBlockPositions) {
@@ -240,13 +289,13 @@ INKSTONE_INLINE void add_block(Tile& tile, Block block, Block next, std::size_t 
         // a line does not see must not even be multiplied by zero.
         std::size_t common = count[first];
         for (std::size_t l = 1; l < lines; ++l) common = smaller(common, count[first + l]);
-        kAddGroup[lines - 1](block.values, next.values, tile.weight + first * kBlockPositions, common, tile.padded,
-                             tile.output + first * tile.padded);
+        add_lines(lines, block.values, next.values, tile.weight + first * kBlockPositions, common, tile.head_dim,
+                  tile.output + first * tile.padded);
         for (std::size_t line = first; line < first + lines; ++line) {
             if (count[line] > common) {
                 const std::size_t skip = common * tile.padded;
-                kAddGroup[0](block.values + skip, next.values + skip, tile.weight + line * kBlockPositions + common,
-                             count[line] - common, tile.padded, tile.output + line * tile.padded);
+                add_group<1>(block.values + skip, next.values + skip, tile.weight + line * kBlockPositions + common,
+                             count[line] - common, tile.head_dim, tile.output + line * tile.padded);
             }
         }
     }
@@ -266,7 +315,7 @@ INKSTONE_INLINE void finish(const Tile& tile, std::size_t line, float* y) {
 void run(const Arguments& arguments, std::size_t first_row, std::size_t end_row, std::size_t first_kv_head,
          std::size_t end_kv_head) {
     const KvLayout& layout = arguments.layout;
-    const std::size_t head_dim = layout.head_dim, padded = (head_dim + 15) / 16 * 16;
+    const std::size_t head_dim = layout.head_dim, padded = padded_to_lanes(head_dim);
     const std::size_t group = arguments.heads / layout.kv_heads;  // query heads of one key/value head
     const std::size_t key_floats = layout.kv_heads * head_dim * kBlockPositions;
     const auto log2_scale = static_cast<float>(static_cast<double>(arguments.scale) * kLog2E);

@@ -1,0 +1,47 @@
+// Options, values and subcommands that have a name in the design but are not in this version: they are refused by name,
+// never ignored. Used by options.cpp.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace inkstone::app {
+
+struct LaterOption {
+    std::string_view name;
+    std::string_view instead;  // what this version does
+};
+
+inline constexpr std::string_view kGreedy = "answers are greedy: the likeliest token at each step";
+inline constexpr std::string_view kOneTokenAStep = "answers are made one token a step";
+
+inline constexpr std::array kLaterOptions{
+    LaterOption{"--device", "the CPU is the only device"},
+    LaterOption{"--memory", "weights are kept in the narrowest type that holds them exactly"},
+    LaterOption{"--cache-dir", "weights are packed at each start and nothing is kept on disk"},
+    LaterOption{"--mmap", "model files are always mapped"},
+    LaterOption{"--do-sample", kGreedy},
+    LaterOption{"--temperature", kGreedy},
+    LaterOption{"--top-k", kGreedy},
+    LaterOption{"--top-p", kGreedy},
+    LaterOption{"--min-p", kGreedy},
+    LaterOption{"--tfs", kGreedy},
+    LaterOption{"--typical", kGreedy},
+    LaterOption{"--seed", kGreedy},
+    LaterOption{"--presence-penalty", "--repetition-penalty is the only penalty"},
+    LaterOption{"--frequency-penalty", "--repetition-penalty is the only penalty"},
+    LaterOption{"--stop", "an answer ends at the model's own end token or at --max-new-tokens"},
+    LaterOption{"--dflash", kOneTokenAStep},
+    LaterOption{"--lookahead", kOneTokenAStep},
+    LaterOption{"--block-size", kOneTokenAStep},
+    LaterOption{"--prefix-cache", "each picture is read from its start"},
+    LaterOption{"--prefix-cache-dir", "each picture is read from its start"},
+    LaterOption{"--format", "output is text, or JSON with --json"},
+};
+
+inline constexpr std::array<std::string_view, 2> kLaterBackends{"vulkan", "auto"};
+inline constexpr std::array<std::string_view, 5> kLaterPrecisions{"bf16", "q8", "q4", "mixed", "auto"};
+inline constexpr std::array<std::string_view, 4> kLaterStrategies{"lookahead", "dflash", "mtp", "eagle"};
+inline constexpr std::array<std::string_view, 2> kLaterSubcommands{"check", "serve"};
+
+}  // namespace inkstone::app

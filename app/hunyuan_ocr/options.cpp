@@ -1,0 +1,309 @@
+// The command line: names, help and values of every option. Wraps CLI11, which splits arguments into options and the
+// rest; values stay text there and are read here, so that every refusal names the option, what was found and what fits.
+#include "hunyuan_ocr/options.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <span>
+
+#include <CLI/CLI.hpp>
+
+#include "hunyuan_ocr/exit_status.h"
+#include "hunyuan_ocr/later.h"
+#include "hunyuan_ocr/values.h"
+
+namespace inkstone::app {
+namespace {
+
+constexpr const char* kModelVariable = "HUNYUAN_OCR_MODEL";
+constexpr std::int64_t kMostThreads = 1024;
+
+UsageError refused(std::string message) { return UsageError{std::move(message)}; }
+
+// The values that one option takes in this version, and those that it will take later.
+template <class T, std::size_t Count>
+struct Choice {
+    std::string_view name;
+    std::array<std::pair<std::string_view, T>, Count> values;
+    std::span<const std::string_view> later;
+
+    std::variant<T, UsageError> parse(std::string_view text) const {
+        std::vector<std::string_view> names;
+        for (const auto& [value_name, value] : values) {
+            if (value_name == text) return value;
+            names.push_back(value_name);
+        }
+        const std::string found = std::string(name) + " " + std::string(text);
+        // A precision per part, "vision=bf16,decoder=q4", is of a later version too.
+        if (std::find(later.begin(), later.end(), text) != later.end() ||
+            (!later.empty() && text.find('=') != std::string_view::npos))
+            return refused(found + " is not in this version, which has: " + join(names));
+        return refused(found + " is not known; this version has: " + join(names));
+    }
+};
+
+const Choice<hunyuan_ocr::Backend, 1> kBackends{"--backend", {{{"cpu", hunyuan_ocr::Backend::cpu}}}, kLaterBackends};
+const Choice<hunyuan_ocr::Precision, 1> kPrecisions{
+    "--precision", {{{"f32", hunyuan_ocr::Precision::f32}}}, kLaterPrecisions};
+const Choice<hunyuan_ocr::Strategy, 1> kStrategies{
+    "--strategy", {{{"ar", hunyuan_ocr::Strategy::ar}}}, kLaterStrategies};
+const Choice<hunyuan_ocr::InstructionSet, 5> kInstructionSets{"--instruction-set",
+                                                              {{{"auto", hunyuan_ocr::InstructionSet::automatic},
+                                                                {"reference", hunyuan_ocr::InstructionSet::reference},
+                                                                {"portable", hunyuan_ocr::InstructionSet::portable},
+                                                                {"avx2", hunyuan_ocr::InstructionSet::avx2},
+                                                                {"avx512", hunyuan_ocr::InstructionSet::avx512}}},
+                                                              {}};
+
+// Values as they were given; empty: not given.
+struct RawOptions {
+    std::string model, backend, threads, precision, memory_limit, min_pixels, max_pixels, task, prompt, system,
+        max_new_tokens, repetition_penalty, strategy, instruction_set, output;
+    bool json = false, stats = false, verbose = false, quiet = false, list_tasks = false, version = false, help = false;
+};
+
+void declare(CLI::App& app, RawOptions& raw) {
+    app.set_help_flag();
+    app.allow_extras();  // pictures and unknown options are told apart below
+    const auto value = [&](const char* name, std::string& target, const char* kind, const char* help,
+                           const char* group) { app.add_option(name, target, help)->option_text(kind)->group(group); };
+    value("--model", raw.model, "FOLDER",
+          "a HunyuanOCR checkpoint as published (default: a small English model;\n"
+          "the variable HUNYUAN_OCR_MODEL may name the folder too)",
+          "Model");
+    value("--backend", raw.backend, "cpu", "what computes", "Model");
+    value("--precision", raw.precision, "f32", "arithmetic; f32 follows the official implementation", "Model");
+    value("--threads", raw.threads, "N", "threads (default: physical cores)", "Model");
+    value("--instruction-set", raw.instruction_set, "SET",
+          "auto (default), reference, portable, avx2 or avx512;\nthe text is the same with each", "Model");
+    value("--memory-limit", raw.memory_limit, "SIZE", "refuse a page that needs more memory (512M, 2G)", "Model");
+    value("--min-pixels", raw.min_pixels, "N", "enlarge smaller pictures to N pixels (default: the model's)",
+          "Picture");
+    value("--max-pixels", raw.max_pixels, "N",
+          "reduce larger pictures to N pixels (default: the model's, at most\n"
+          "1048576 on the CPU)",
+          "Picture");
+    value("--task", raw.task, "NAME", "what to read; --list-tasks names them (default: the model's first)", "Request");
+    value("--prompt", raw.prompt, "TEXT", "ask in your own words, instead of --task", "Request");
+    value("--system", raw.system, "TEXT", "system text, put before the picture", "Request");
+    value("--max-new-tokens", raw.max_new_tokens, "N", "longest answer in tokens (default: the model's)", "Request");
+    value("--repetition-penalty", raw.repetition_penalty, "X", "1 is none (default: the model's)", "Request");
+    value("--strategy", raw.strategy, "ar", "how tokens are chosen; ar is one token a step", "Request");
+    value("--output", raw.output, "FILE", "write the answer to FILE, which appears whole or not at all", "Output");
+    app.add_flag("--json", raw.json, "one JSON object for each picture, one a line")->group("Output");
+    app.add_flag("--stats", raw.stats, "times, speeds and memory of each picture, on stderr")->group("Output");
+    app.add_flag("--verbose", raw.verbose, "what loading the model took, on stderr")->group("Output");
+    app.add_flag("--quiet", raw.quiet, "no notes and no progress on stderr")->group("Output");
+    app.add_flag("--list-tasks", raw.list_tasks, "print the tasks of the model, the default first")->group("Other");
+    app.add_flag("--version", raw.version, "print the version")->group("Other");
+    app.add_flag("-h,--help", raw.help, "print this text")->group("Other");
+}
+
+std::string help_text(CLI::App& app) {
+    std::string text =
+        "Usage: hunyuan-ocr [OPTION]... IMAGE...\n"
+        "Reads the text of pictures with a HunyuanOCR model. Each IMAGE (PNG or JPEG; - is standard input) is a page "
+        "of\n"
+        "its own. The text goes to standard output as it comes.\n";
+    constexpr std::size_t kColumn = 28;
+    std::string group;
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->get_group() != group) {
+            group = option->get_group();
+            text += "\n" + group + ":\n";
+        }
+        std::string line = option->get_snames().empty() ? "  " : "  -" + option->get_snames().front() + ", ";
+        line += option->get_name();
+        if (!option->get_option_text().empty()) line += " " + option->get_option_text();
+        line.resize(std::max(kColumn, line.size() + 1), ' ');
+        for (const char c : option->get_description()) {
+            line += c;
+            if (c == '\n') line.append(kColumn, ' ');
+        }
+        text += line + "\n";
+    }
+    text += "\nExit codes:\n";
+    for (const ExitStatus& status : kExitStatuses) {
+        std::string line = "  " + std::to_string(static_cast<int>(status.exit));
+        line.resize(6, ' ');
+        line += status.name;
+        line.resize(20, ' ');
+        text += line + std::string(status.meaning) + "\n";
+    }
+    return text;
+}
+
+// Every long name: of this version, then of later ones.
+std::vector<std::string> known_names(CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options()) names.push_back(option->get_name());
+    return names;
+}
+
+UsageError unknown_option(CLI::App& app, const std::string& argument) {
+    const std::string name = argument.substr(0, argument.find('='));
+    for (const LaterOption& later : kLaterOptions) {
+        if (name == later.name)
+            return refused(name + " is not in this version (" + std::string(later.instead) + "); leave it out");
+    }
+    const std::vector<std::string> names = known_names(app);
+    std::vector<std::string_view> views(names.begin(), names.end());
+    for (const LaterOption& later : kLaterOptions) views.push_back(later.name);
+    const std::string_view near = nearest(name, views);
+    return refused("unknown option " + name + (near.empty() ? "" : "; did you mean " + std::string(near) + "?") +
+                   " (--help lists the options; a picture of this name is written ./" + name + ")");
+}
+
+bool is_later_subcommand(std::string_view argument) {
+    return std::find(kLaterSubcommands.begin(), kLaterSubcommands.end(), argument) != kLaterSubcommands.end();
+}
+
+// Splits what CLI11 left over into pictures and options that it does not know.
+std::optional<UsageError> take_pictures(CLI::App& app, Options& options) {
+    bool only_pictures = false;
+    for (const std::string& argument : app.remaining()) {
+        if (!only_pictures && argument == "--") {
+            only_pictures = true;
+        } else if (!only_pictures && argument.size() > 1 && argument.front() == '-') {
+            return unknown_option(app, argument);
+        } else if (!only_pictures && options.pictures.empty() && is_later_subcommand(argument)) {
+            return refused("the subcommand " + argument +
+                           " is not in this version (a picture of this name is written ./" + argument + ")");
+        } else {
+            options.pictures.push_back(argument);
+        }
+    }
+    if (std::count(options.pictures.begin(), options.pictures.end(), kStandardInput) > 1)
+        return refused("- (standard input) is given more than once; it holds one picture");
+    return std::nullopt;
+}
+
+// Sets `target` to the value of `choice` that `text` names, when the option was given.
+template <class T, std::size_t Count>
+std::optional<UsageError> take_choice(const Choice<T, Count>& choice, const std::string& text, T& target) {
+    if (text.empty()) return std::nullopt;
+    auto value = choice.parse(text);
+    if (auto* error = std::get_if<UsageError>(&value)) return std::move(*error);
+    target = std::get<T>(value);
+    return std::nullopt;
+}
+
+std::optional<UsageError> take_integer(std::string_view name, const std::string& text, std::int64_t most,
+                                       std::optional<std::int64_t>& target) {
+    if (text.empty()) return std::nullopt;
+    target = parse_integer(text, 1, most);
+    if (target) return std::nullopt;
+    return refused(std::string(name) + " " + text + " is not a whole number from 1 to " + std::to_string(most));
+}
+
+std::optional<UsageError> take_values(const RawOptions& raw, Options& options) {
+    hunyuan_ocr::RuntimeOptions& runtime = options.runtime;
+    constexpr std::int64_t kMostTokens = std::numeric_limits<std::int32_t>::max();
+    constexpr std::int64_t kMostPixels = std::numeric_limits<std::int64_t>::max();
+    if (auto error = take_choice(kBackends, raw.backend, runtime.backend)) return error;
+    if (auto error = take_choice(kPrecisions, raw.precision, runtime.precision)) return error;
+    if (auto error = take_choice(kStrategies, raw.strategy, runtime.strategy)) return error;
+    if (auto error = take_choice(kInstructionSets, raw.instruction_set, runtime.instruction_set)) return error;
+    std::optional<std::int64_t> threads, min_pixels, max_pixels, tokens;
+    if (auto error = take_integer("--threads", raw.threads, kMostThreads, threads)) return error;
+    if (auto error = take_integer("--min-pixels", raw.min_pixels, kMostPixels, min_pixels)) return error;
+    if (auto error = take_integer("--max-pixels", raw.max_pixels, kMostPixels, max_pixels)) return error;
+    if (auto error = take_integer("--max-new-tokens", raw.max_new_tokens, kMostTokens, tokens)) return error;
+    if (min_pixels && max_pixels && *min_pixels > *max_pixels)
+        return refused("--min-pixels " + raw.min_pixels + " is more than --max-pixels " + raw.max_pixels);
+    runtime.threads = static_cast<int>(threads.value_or(0));
+    runtime.min_pixels = min_pixels.value_or(0);
+    runtime.max_pixels = max_pixels.value_or(0);
+    if (tokens) options.generation.max_new_tokens = static_cast<int>(*tokens);
+    if (!raw.memory_limit.empty()) {
+        const auto bytes = parse_bytes(raw.memory_limit);
+        if (!bytes)
+            return refused("--memory-limit " + raw.memory_limit +
+                           " is not a size: whole bytes above zero, or with a unit K, M, G or T (512M, 2G)");
+        runtime.memory_limit_bytes = *bytes;
+    }
+    if (!raw.repetition_penalty.empty()) {
+        const auto penalty = parse_decimal(raw.repetition_penalty);
+        if (!penalty || *penalty <= 0)
+            return refused("--repetition-penalty " + raw.repetition_penalty +
+                           " is not a number above zero (1 is none)");
+        options.generation.repetition_penalty = *penalty;
+    }
+    if (!raw.task.empty() && !raw.prompt.empty())
+        return refused("--task and --prompt are both given; a request has one of them");
+    if (raw.quiet && raw.verbose) return refused("--quiet and --verbose are both given; choose one");
+    options.prompt = {.task = raw.task, .text = raw.prompt, .system = raw.system};
+    options.model_dir = raw.model;
+    if (const char* variable = std::getenv(kModelVariable); variable && options.model_dir.empty())
+        options.model_dir = variable;
+    options.output = raw.output;
+    options.json = raw.json;
+    options.stats = raw.stats;
+    options.verbose = raw.verbose;
+    options.quiet = raw.quiet;
+    return std::nullopt;
+}
+
+// CLI11 takes whatever follows an option as its value, also what follows "--name=": a slip that could make a flag the
+// model folder or a picture the output file. Such slips are refused before it looks.
+std::optional<UsageError> check_slips(const CLI::App& app, std::span<const char* const> arguments) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string argument = arguments[i];
+        if (argument == "--") break;
+        if (argument.empty()) return refused("an argument is empty; leave it out, or give it a value");
+        if (!argument.starts_with("--")) continue;
+        if (argument.find('=') == argument.size() - 1) return refused(argument + " has no value");
+        const CLI::Option* option = app.get_option_no_throw(argument);
+        if (!option || option->get_expected_max() == 0 || i + 1 == arguments.size()) continue;
+        const std::string value = arguments[++i];
+        if (value.empty()) return refused(argument + " has an empty value");
+        if (value.starts_with("--"))
+            return refused(argument + " is followed by " + value + "; a value that begins with -- is written " +
+                           argument + "=" + value);
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::variant<Options, UsageError> parse_command_line(int argument_count, const char* const* arguments) {
+    const std::size_t count = argument_count > 0 ? static_cast<std::size_t>(argument_count) : 0;
+    RawOptions raw;
+    CLI::App app;
+    try {
+        declare(app, raw);
+        if (count > 0) {
+            if (auto error = check_slips(app, {arguments + 1, count - 1})) return *std::move(error);
+        }
+        app.parse(argument_count, arguments);
+    } catch (const CLI::ArgumentMismatch& error) {
+        const std::string what = error.what();  // "NAME: 1 required TEXT missing"
+        return refused(what.substr(0, what.find(':')) + " takes one value and is given once");
+    } catch (const CLI::ConversionError&) {
+        return refused("a flag is given a value; --json, --stats, --verbose and --quiet take none");
+    } catch (const CLI::Error& error) {
+        return refused(std::string(error.what()) + " (--help lists the options)");
+    }
+    Options options;
+    if (raw.help) {
+        options.action = Action::help;
+        options.help = help_text(app);
+        return options;
+    }
+    if (raw.version) {
+        options.action = Action::version;
+        return options;
+    }
+    if (auto error = take_pictures(app, options)) return *std::move(error);
+    if (auto error = take_values(raw, options)) return *std::move(error);
+    if (raw.list_tasks) {
+        if (!options.pictures.empty()) return refused("--list-tasks takes no picture");
+        options.action = Action::list_tasks;
+    } else if (options.pictures.empty()) {
+        return refused("no picture is given: hunyuan-ocr [OPTION]... IMAGE... (--help lists the options)");
+    }
+    return options;
+}
+
+}  // namespace inkstone::app

@@ -1,0 +1,82 @@
+// Writes results and failures as JSON; the keys are the names of the public structs' fields.
+#include "hunyuan_ocr/record.h"
+
+#include <nlohmann/json.hpp>
+
+namespace inkstone::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string line_of(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+Json image_json(const hunyuan_ocr::ImageInfo& image) {
+    return {{"width", image.width},
+            {"height", image.height},
+            {"resized_width", image.resized_width},
+            {"resized_height", image.resized_height},
+            {"grid", Json::array({image.grid_height, image.grid_width})},
+            {"visual_tokens", image.visual_tokens}};
+}
+
+Json profile_json(const hunyuan_ocr::Profile& profile) {
+    return {{"decode_image_ms", profile.decode_image_ms},
+            {"preprocess_ms", profile.preprocess_ms},
+            {"vision_ms", profile.vision_ms},
+            {"embed_ms", profile.embed_ms},
+            {"prefill_ms", profile.prefill_ms},
+            {"lm_head_ms", profile.lm_head_ms},
+            {"decode_ms", profile.decode_ms},
+            {"draft_ms", profile.draft_ms},
+            {"verify_ms", profile.verify_ms},
+            {"sample_ms", profile.sample_ms},
+            {"detokenize_ms", profile.detokenize_ms},
+            {"total_ms", profile.total_ms},
+            {"prompt_tokens", profile.prompt_tokens},
+            {"visual_tokens", profile.visual_tokens},
+            {"generated_tokens", profile.generated_tokens},
+            {"blocks", profile.blocks},
+            {"proposed", profile.proposed},
+            {"accepted", profile.accepted},
+            {"emitted", profile.emitted},
+            {"weight_bytes", profile.weight_bytes},
+            {"cache_bytes", profile.cache_bytes},
+            {"activation_bytes", profile.activation_bytes},
+            {"backend", profile.backend},
+            {"instruction_set", profile.instruction_set},
+            {"vision_precision", profile.vision_precision},
+            {"decoder_precision", profile.decoder_precision},
+            {"head_precision", profile.head_precision},
+            {"threads", profile.threads}};
+}
+
+Json state_json(const hunyuan_ocr::State& state) {
+    return {{"sequence_length", state.sequence_length},
+            {"position", state.position},
+            {"current_token", state.current_token},
+            {"target_cache_length", state.target_cache_length},
+            {"draft_cache_length", state.draft_cache_length}};
+}
+
+}  // namespace
+
+std::string to_json_line(const std::string& file, const hunyuan_ocr::Result& result) {
+    return line_of({{"file", file},
+                    {"text", result.text},
+                    {"tokens", result.tokens},
+                    {"finish_reason", name_of(result.finish_reason)},
+                    {"image", image_json(result.image)},
+                    {"profile", profile_json(result.profile)},
+                    {"state", state_json(result.state)}});
+}
+
+std::string to_json_line(const std::string& file, const hunyuan_ocr::Error& error) {
+    return line_of({{"file", file},
+                    {"error",
+                     {{"code", name_of(error.code())},
+                      {"stage", error.stage()},
+                      {"subject", error.subject()},
+                      {"message", error.message()}}}});
+}
+
+}  // namespace inkstone::app

@@ -1,0 +1,94 @@
+// Texts for standard error.
+#include "hunyuan_ocr/report.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+
+namespace inkstone::app {
+namespace {
+
+constexpr double kMebibyte = 1024.0 * 1024.0;
+
+void write_error_stream(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+[[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...) {
+    char buffer[256];
+    va_list arguments;
+    va_start(arguments, pattern);
+    std::vsnprintf(buffer, sizeof buffer, pattern, arguments);
+    va_end(arguments);
+    return buffer;
+}
+
+std::string speed_text(const char* what, std::int64_t tokens, double ms) {
+    std::string text = format("  %-13s %9.1f ms  %lld tokens", what, ms, static_cast<long long>(tokens));
+    if (tokens > 0 && ms > 0) text += format(", %.1f tokens/s", 1000.0 * static_cast<double>(tokens) / ms);
+    return text + "\n";
+}
+
+double peak_resident_mebibytes() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<double>(usage.ru_maxrss) / 1024.0;  // Linux counts it in KiB
+}
+
+}  // namespace
+
+void say(std::string_view text) {
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    write_error_stream("hunyuan-ocr: " + std::string(text) + "\n");
+}
+
+ProgressLine::ProgressLine(bool quiet) : enabled_(!quiet && isatty(STDERR_FILENO) == 1) {}
+
+void ProgressLine::show(std::string_view subject, const hunyuan_ocr::Progress& progress) {
+    if (!enabled_) return;
+    // The last part of a path: a line that wraps could not be rewritten.
+    std::string line =
+        "\r\033[K" + std::filesystem::path(subject).filename().string() + ": " + std::string(progress.stage);
+    if (progress.total > 0)
+        line += format(" %d%%", static_cast<int>(100.0 * static_cast<double>(progress.done) /
+                                                 static_cast<double>(progress.total)));
+    write_error_stream(line);
+    shown_ = true;
+}
+
+void ProgressLine::clear() {
+    if (shown_) write_error_stream("\r\033[K");
+    shown_ = false;
+}
+
+std::string statistics_text(std::string_view name, const hunyuan_ocr::Result& result) {
+    const hunyuan_ocr::ImageInfo& image = result.image;
+    const hunyuan_ocr::Profile& profile = result.profile;
+    std::string text =
+        std::string(name) + ": " +
+        format("%dx%d pixels read at %dx%d, grid %dx%d, %d visual tokens\n", image.width, image.height,
+               image.resized_width, image.resized_height, image.grid_height, image.grid_width, image.visual_tokens);
+    const auto stage = [&](const char* what, double ms) { text += format("  %-13s %9.1f ms\n", what, ms); };
+    stage("decode image", profile.decode_image_ms);
+    stage("preprocess", profile.preprocess_ms);
+    stage("vision", profile.vision_ms);
+    stage("embed", profile.embed_ms);
+    text += speed_text("prefill", profile.prompt_tokens, profile.prefill_ms);
+    text += speed_text("decode", profile.generated_tokens, profile.decode_ms);
+    stage("LM head", profile.lm_head_ms);
+    stage("sample", profile.sample_ms);
+    stage("detokenize", profile.detokenize_ms);
+    stage("total", profile.total_ms);
+    text += format("  memory        weights %.1f MiB, cache %.1f MiB, activations %.1f MiB, peak resident %.1f MiB\n",
+                   static_cast<double>(profile.weight_bytes) / kMebibyte,
+                   static_cast<double>(profile.cache_bytes) / kMebibyte,
+                   static_cast<double>(profile.activation_bytes) / kMebibyte, peak_resident_mebibytes());
+    text += "  ran on        " + profile.backend + " (" + profile.instruction_set + "), " +
+            std::to_string(profile.threads) + " threads; vision " + profile.vision_precision + ", decoder " +
+            profile.decoder_precision + ", head " + profile.head_precision + "\n";
+    return text;
+}
+
+}  // namespace inkstone::app

@@ -1,0 +1,128 @@
+"""The command line: what is accepted, what is refused and in which words. No test here loads a model for long."""
+import re
+import unittest
+
+from command import NANO, PAGE, SOURCE, CommandTest, environment, run
+
+PAGE = str(PAGE)
+
+
+class Refusals(CommandTest):
+    def test_options_of_later_versions_are_refused_by_name(self):
+        for option in ("--device", "--memory", "--cache-dir", "--mmap", "--temperature", "--top-k", "--top-p", "--min-p",
+                       "--tfs", "--typical", "--seed", "--presence-penalty", "--frequency-penalty", "--stop",
+                       "--block-size", "--prefix-cache-dir", "--format"):
+            with self.subTest(option):
+                self.assert_refused(run(option, "1", PAGE), option, "not in this version")
+                self.assert_refused(run(option + "=1", PAGE), option, "not in this version")
+        for option in ("--do-sample", "--dflash", "--lookahead", "--prefix-cache"):
+            with self.subTest(option):
+                self.assert_refused(run(PAGE, option), option, "not in this version")
+
+    def test_values_of_later_versions_are_refused_by_name(self):
+        for option, now, values in (("--backend", "cpu", ("vulkan", "auto")),
+                                    ("--precision", "f32", ("bf16", "q8", "q4", "mixed", "auto", "vision=bf16,kv=q8")),
+                                    ("--strategy", "ar", ("lookahead", "dflash", "mtp", "eagle"))):
+            for value in values:
+                with self.subTest(f"{option} {value}"):
+                    self.assert_refused(run(option, value, PAGE), option, value, "not in this version", now)
+
+    def test_subcommands_of_later_versions_are_refused_by_name(self):
+        self.assert_refused(run("check", str(NANO)), "check", "not in this version")
+        self.assert_refused(run("serve", "--port", "8080"), "serve", "not in this version")
+
+    def test_unknown_values_name_the_known_ones(self):
+        self.assert_refused(run("--backend", "cuda", PAGE), "cuda", "cpu")
+        self.assert_refused(run("--instruction-set", "sse", PAGE), "sse", "auto, reference, portable, avx2, avx512")
+
+    def test_unknown_options_name_the_nearest(self):
+        for slip, meant in (("--thread", "--threads"), ("--max-pixles=3", "--max-pixels"), ("--josn", "--json"),
+                            ("--ouput", "--output"), ("--max_new_tokens", "--max-new-tokens")):
+            with self.subTest(slip):
+                self.assert_refused(run(slip, PAGE), "unknown option", f"did you mean {meant}?")
+        self.assert_refused(run("--entirely-unlike-any", PAGE), "unknown option --entirely-unlike-any")
+        self.assert_refused(run("-x", PAGE), "unknown option -x")
+
+    def test_numbers_out_of_range(self):
+        for option, value in (("--threads", "0"), ("--threads", "-1"), ("--threads", "two"), ("--threads", "1025"),
+                              ("--threads", "99999999999999999999"), ("--max-new-tokens", "0"),
+                              ("--max-new-tokens", "2147483648"), ("--min-pixels", "1.5"), ("--max-pixels", "1e6"),
+                              ("--memory-limit", "0"), ("--memory-limit", "1X"), ("--memory-limit", "M"),
+                              ("--memory-limit", "-1"), ("--memory-limit", "99999999999T"),
+                              ("--repetition-penalty", "0"), ("--repetition-penalty", "nan"),
+                              ("--repetition-penalty", "-1"), ("--repetition-penalty", "1,1")):
+            with self.subTest(f"{option}={value}"):
+                self.assert_refused(run(f"{option}={value}", PAGE), option, value)
+        self.assert_refused(run("--min-pixels", "9000", "--max-pixels", "8000", PAGE), "9000", "8000")
+
+    def test_slips_of_the_command_line(self):
+        self.assert_refused(run(), "no picture")
+        self.assert_refused(run(PAGE, "--threads"), "--threads", "one value")
+        self.assert_refused(run(PAGE, "--threads", "1", "--threads", "2"), "--threads", "once")
+        self.assert_refused(run("--output=", PAGE), "--output", "no value")
+        self.assert_refused(run("--output", "", PAGE), "--output", "empty")
+        self.assert_refused(run(""), "empty")
+        self.assert_refused(run("--model", "--json", PAGE), "--model is followed by --json")
+        self.assert_refused(run("--json=maybe", PAGE), "--json", "none")
+        self.assert_refused(run("--task", "structured_parse", "--prompt", "Read.", PAGE), "--task", "--prompt")
+        self.assert_refused(run("--quiet", "--verbose", PAGE), "--quiet", "--verbose")
+        self.assert_refused(run("--list-tasks", PAGE), "--list-tasks")
+        self.assert_refused(run("-", "-"), "standard input")
+
+    def test_a_task_that_the_model_has_not(self):
+        result = run("--quiet", "--task", "formula", PAGE)
+        self.assert_refused(result, "formula", "structured_parse", "spotting_hunyuan")
+
+
+class Accepted(CommandTest):
+    def test_every_option_of_this_version_together(self):
+        result = run("--model", str(NANO), "--backend", "cpu", "--precision", "f32", "--threads", "1", "--strategy", "ar",
+                     "--instruction-set", "auto", "--memory-limit", "4G", "--min-pixels", "1024", "--max-pixels", "65536",
+                     "--task", "structured_parse", "--system", "Be exact.", "--max-new-tokens", "2",
+                     "--repetition-penalty", "1.05", "--stats", "--verbose", "--json", PAGE)
+        self.assert_exit(result, 0)
+        self.assertTrue(result.stdout)
+
+    def test_the_end_of_options(self):
+        self.assert_exit(run("--quiet", "--", "--json"), 3, "--json")
+        self.assert_exit(run("--quiet", "--", "-x.png"), 3, "-x.png")
+        self.assert_exit(run("--quiet", "--prompt=--what?", "--max-new-tokens", "1", PAGE), 0)
+
+    def test_help_version_and_tasks(self):
+        result = run("--help")
+        self.assert_exit(result, 0)
+        self.assertEqual(result.stderr, b"")
+        self.assertIn(b"--max-new-tokens", result.stdout)
+        self.assertEqual(run("-h").stdout, result.stdout)
+        self.assertRegex(run("--version").stdout, rb"\Ahunyuan-ocr \d+\.\d+\.\d+\n\Z")
+        self.assertEqual(run("--quiet", "--list-tasks").stdout, b"structured_parse\nspotting_hunyuan\n")
+
+    def test_the_model_from_the_environment(self):
+        self.assert_exit(run(PAGE, env=environment(HUNYUAN_OCR_MODEL="/no/such/model")), 3, "/no/such/model")
+        result = run("--model", str(NANO), "--max-new-tokens", "1", PAGE,
+                     env=environment(HUNYUAN_OCR_MODEL="/no/such/model"))
+        self.assert_exit(result, 0)
+
+
+class Documentation(unittest.TestCase):
+    """--help, the pages under docs/ and the program's one table agree."""
+
+    def test_exit_codes(self):
+        text = run("--help").stdout.decode()
+        table = text[text.index("Exit codes:"):]
+        listed = {int(code): name.strip() for code, name in re.findall(r"^  (\d+) +(.{13}) ", table, re.M)}
+        self.assertIn(130, listed)
+        page = (SOURCE / "docs/errors.md").read_text(encoding="utf-8")
+        documented = {int(code): name for code, name in re.findall(r"^\| (\d+) \| ([a-z ]+?) \|", page, re.M)}
+        self.assertEqual(documented, listed)
+
+    def test_options(self):
+        pattern = r"--[a-z][a-z-]+"
+        listed = set(re.findall(rf"^  (?:-h, )?({pattern})", run("--help").stdout.decode(), re.M))
+        page = (SOURCE / "docs/command.md").read_text(encoding="utf-8")
+        documented = set(re.findall(rf"^\| `({pattern})", page, re.M))
+        self.assertEqual(documented, listed)
+
+
+if __name__ == "__main__":
+    unittest.main()
