@@ -63,7 +63,7 @@ Status Bpe::add_vocabulary(const TokenizerDefinition& definition, const std::str
     const std::size_t count = vocabulary.size() + definition.added_tokens.size();
     id_limit_ = static_cast<std::int64_t>(2 * count + 1024);
     tokens_.reserve(count);
-    slots_.assign(std::bit_ceil(2 * vocabulary.size()), -1);
+    slots_.assign(std::bit_ceil(2 * vocabulary.size()), Slot{});
     std::string bytes;
     for (const VocabularyEntry& entry : vocabulary) {
         const auto key = [&] { return file + ": model.vocab[" + quoted(entry.token) + "]"; };
@@ -86,9 +86,10 @@ Status Bpe::add_vocabulary(const TokenizerDefinition& definition, const std::str
             (static_cast<std::size_t>(entry.id) < tokens_.size() && tokens_[static_cast<std::size_t>(entry.id)].used))
             return place(entry.id, bytes, key());
         INKSTONE_CHECK(place(entry.id, bytes, {}));
-        std::size_t slot = hash(bytes) & (slots_.size() - 1);
-        while (slots_[slot] >= 0) slot = (slot + 1) & (slots_.size() - 1);
-        slots_[slot] = static_cast<std::int32_t>(entry.id);
+        const std::uint64_t hashed = hash(bytes);
+        std::size_t slot = hashed & (slots_.size() - 1);
+        while (slots_[slot].id >= 0) slot = (slot + 1) & (slots_.size() - 1);
+        slots_[slot] = {static_cast<std::uint32_t>(hashed >> 32U), static_cast<std::int32_t>(entry.id)};
     }
     return {};
 }
@@ -189,10 +190,13 @@ std::uint64_t Bpe::hash(std::string_view bytes) {
 }
 
 std::optional<std::int32_t> Bpe::id_of(std::string_view bytes) const {
-    for (std::size_t slot = hash(bytes) & (slots_.size() - 1); slots_[slot] >= 0;
-         slot = (slot + 1) & (slots_.size() - 1))
-        if (bytes_of(slots_[slot]) == bytes) return slots_[slot];
-    return std::nullopt;
+    const std::uint64_t hashed = hash(bytes);
+    const auto tag = static_cast<std::uint32_t>(hashed >> 32U);
+    for (std::size_t i = hashed & (slots_.size() - 1);; i = (i + 1) & (slots_.size() - 1)) {
+        const Slot slot = slots_[i];
+        if (slot.id < 0) return std::nullopt;
+        if (slot.tag == tag && bytes_of(slot.id) == bytes) return slot.id;
+    }
 }
 
 std::string_view Bpe::bytes_of(std::int32_t id) const {
