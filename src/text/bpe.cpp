@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 #include "text/byte_level.h"
 
@@ -64,16 +66,24 @@ Status Bpe::add_vocabulary(const TokenizerDefinition& definition, const std::str
     id_limit_ = static_cast<std::int64_t>(2 * count + 1024);
     tokens_.reserve(count);
     slots_.assign(std::bit_ceil(2 * vocabulary.size()), Slot{});
+    constexpr std::int64_t kSmallestId = std::numeric_limits<std::int64_t>::min();
+    std::vector<std::pair<std::string_view, std::int64_t>> added;  // by content, sorted
+    for (const AddedTokenDefinition& token : definition.added_tokens) added.emplace_back(token.content, token.id);
+    std::sort(added.begin(), added.end());
     std::string bytes;
     for (const VocabularyEntry& entry : vocabulary) {
         const auto key = [&] { return file + ": model.vocab[" + quoted(entry.token) + "]"; };
         bytes.clear();
         if (const auto foreign = append_token_bytes(entry.token, bytes)) {
             // Control tokens are listed in the vocabulary as they are; words never reach them.
-            const auto& added = definition.added_tokens;
-            if (std::none_of(added.begin(), added.end(), [&](const auto& a) { return a.content == entry.token; }))
+            const auto found = std::lower_bound(added.begin(), added.end(), std::pair(entry.token, kSmallestId));
+            if (found == added.end() || found->first != entry.token)
                 return malformed(key(), "has the character " + name_of(*foreign) +
                                             ", which is not of the 256 of the byte-level alphabet");
+            if (found->second != entry.id)
+                return Error{ErrorCode::mismatch, "tokenizer", key(),
+                             "has the id " + std::to_string(entry.id) + ", but " + std::to_string(found->second) +
+                                 " in added_tokens"};
             INKSTONE_CHECK(place(entry.id, entry.token, key()));
             continue;
         }
