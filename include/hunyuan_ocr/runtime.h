@@ -134,6 +134,9 @@ struct RuntimeOptions {
 // 300 dpi takes minutes there.
 constexpr std::int64_t kDefaultCpuMaxPixels = 1024 * 1024;
 
+// The most tokens of an answer when neither GenerationOptions nor the package's generation_config.json says.
+constexpr int kDefaultMaxNewTokens = 4096;
+
 // Fields that are not set take the package's generation_config.json.
 struct GenerationOptions {
     std::optional<int> max_new_tokens;
@@ -167,7 +170,8 @@ struct State {
     std::int64_t draft_cache_length = 0;
 };
 
-// Where the time went, in milliseconds, and what was counted.
+// Where the time went, in milliseconds, and what was counted. embed and lm_head are parts of prefill and decode; draft
+// and verify are zero without a draft.
 struct Profile {
     double decode_image_ms = 0, preprocess_ms = 0, vision_ms = 0, embed_ms = 0, prefill_ms = 0, lm_head_ms = 0;
     double decode_ms = 0, draft_ms = 0, verify_ms = 0, sample_ms = 0, detokenize_ms = 0, total_ms = 0;
@@ -180,8 +184,8 @@ struct Profile {
 };
 
 struct Result {
-    std::string text;  // UTF-8, whole
-    std::vector<std::int32_t> tokens;
+    std::string text;                  // UTF-8, whole
+    std::vector<std::int32_t> tokens;  // of the answer, without the token that stopped it
     FinishReason finish_reason = FinishReason::stop;
     ImageInfo image;                // of the first picture
     std::vector<ImageInfo> images;  // of each

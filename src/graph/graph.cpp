@@ -25,6 +25,12 @@ Value Builder::node(ops::Parameters parameters, std::vector<Value> inputs, Rows 
     return out;
 }
 
+void Builder::add(Node node) {
+    if (graph_.stages.empty()) graph_.stages.emplace_back("run");
+    node.stage = static_cast<std::uint32_t>(graph_.stages.size() - 1);
+    graph_.nodes.push_back(std::move(node));
+}
+
 Value Builder::input(std::string_view name, Rows rows, std::size_t width, ElementType type) {
     const Value value = make(rows, width);
     graph_.values.back().type = type;

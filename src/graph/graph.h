@@ -57,6 +57,7 @@ struct Node {
     std::vector<Value> inputs, outputs;
     std::vector<Matrix> matrices;
     std::vector<Vector> vectors;
+    std::uint32_t stage = 0;  // number of its stage in Graph::stages
 };
 
 struct Graph {
@@ -67,6 +68,7 @@ struct Graph {
     std::map<std::string, Value> inputs;   // by name
     std::map<std::string, Value> outputs;  // by name
     std::map<std::string, Value> taps;     // values that validation may ask to keep, by name
+    std::vector<std::string> stages;       // parts of the flow that are timed apart, in order
     KvLayout kv;                           // layers = 0: no attention
 };
 
@@ -78,6 +80,8 @@ public:
                   std::size_t inner = 1);
     Vector vector(std::string name, const tensor::TensorView& source, std::size_t count, std::size_t skip = 0);
     void cache(const KvLayout& layout) { graph_.kv = layout; }
+    // Later nodes belong to this stage. Called before the first node.
+    void stage(std::string name) { graph_.stages.push_back(std::move(name)); }
 
     Value linear(Value x, Matrix weight, std::optional<Vector> bias = std::nullopt);
     Value rms_norm(Value x, Vector weight, float epsilon, std::size_t groups = 1);
@@ -110,6 +114,7 @@ private:
     Value make(ops::Rows rows, std::size_t width);
     Value node(ops::Parameters parameters, std::vector<Value> inputs, ops::Rows rows, std::size_t width,
                std::vector<Matrix> matrices = {}, std::vector<Vector> vectors = {});
+    void add(Node node);
     const ValueInfo& info(Value value) const { return graph_.values[value.index]; }
     // Records "what: found, expected" unless the numbers agree.
     void expect(std::string_view operation, std::string_view what, std::size_t found, std::size_t expected);

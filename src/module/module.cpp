@@ -1,14 +1,22 @@
 // Lowering: each node becomes an operator with packed weights, prepared by the backend.
 #include "module/module.h"
 
+#include <chrono>
 #include <utility>
 
 namespace inkstone::module {
 
-bool Pipeline::run(const backend::RunContext& context) const {
-    for (const auto& execution : executions_)
-        if (!execution->run(context)) return false;
-    return true;
+bool Pipeline::run(const backend::RunContext& context, std::span<double> stage_ms) const {
+    using Clock = std::chrono::steady_clock;
+    bool done = true;
+    for (std::size_t i = 0; done && i < commands_.size();) {
+        const std::uint32_t stage = commands_[i].stage;
+        const Clock::time_point start = Clock::now();
+        for (; done && i < commands_.size() && commands_[i].stage == stage; ++i)
+            done = commands_[i].execution->run(context);
+        stage_ms[stage] += std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    }
+    return done;
 }
 
 Result<std::shared_ptr<const Module>> Module::create(graph::Graph graph, backend::Backend& backend,
@@ -21,7 +29,7 @@ Result<std::shared_ptr<const Module>> Module::create(graph::Graph graph, backend
         const graph::ValueInfo& info = module->graph_.values[value.index];
         return ops::Operand{value.index, info.rows, info.width};
     };
-    std::vector<std::unique_ptr<backend::Execution>> executions;
+    std::vector<Pipeline::Command> commands;
     for (const graph::Node& node : module->graph_.nodes) {
         ops::Operator operation;
         operation.parameters = node.parameters;
@@ -30,9 +38,9 @@ Result<std::shared_ptr<const Module>> Module::create(graph::Graph graph, backend
         for (const graph::Matrix matrix : node.matrices) operation.matrices.push_back(module->weights_.matrix(matrix));
         for (const graph::Vector vector : node.vectors) operation.vectors.push_back(module->weights_.vector(vector));
         INKSTONE_TRY(auto execution, backend.prepare(operation));
-        executions.push_back(std::move(execution));
+        commands.push_back({std::move(execution), node.stage});
     }
-    module->pipeline_ = Pipeline(std::move(executions));
+    module->pipeline_ = Pipeline(std::move(commands));
     return std::shared_ptr<const Module>(std::move(module));
 }
 

@@ -1,7 +1,9 @@
 // A graph lowered for a backend, with its weights packed: immutable, shared by any number of sessions.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,15 +16,17 @@ namespace inkstone::module {
 // A command list: executions in order. Immutable.
 class Pipeline {
 public:
-    explicit Pipeline(std::vector<std::unique_ptr<backend::Execution>> executions)
-        : executions_(std::move(executions)) {}
+    struct Command {
+        std::unique_ptr<backend::Execution> execution;
+        std::uint32_t stage = 0;
+    };
+    explicit Pipeline(std::vector<Command> commands) : commands_(std::move(commands)) {}
     Pipeline() = default;
-    // False when the work was cancelled part way.
-    bool run(const backend::RunContext& context) const;
-    std::size_t size() const { return executions_.size(); }
+    // Adds the time of each stage to stage_ms, one entry per stage. False when the work was cancelled part way.
+    bool run(const backend::RunContext& context, std::span<double> stage_ms) const;
 
 private:
-    std::vector<std::unique_ptr<backend::Execution>> executions_;
+    std::vector<Command> commands_;
 };
 
 class Module {

@@ -25,7 +25,9 @@ RowCounts bucketed(RowCounts rows) {
 }  // namespace
 
 Session::Session(std::shared_ptr<const Module> module)
-    : module_(std::move(module)), values_(module_->graph().values.size(), nullptr) {
+    : module_(std::move(module)),
+      values_(module_->graph().values.size(), nullptr),
+      stage_ms_(module_->graph().stages.size(), 0) {
     plans_.reserve(kPlansKept);
 }
 
@@ -62,6 +64,12 @@ Result<const Plan*> Session::plan_for(const RowCounts& rows) {
     return &plan;
 }
 
+double Session::stage_ms(std::string_view stage) const {
+    const auto& stages = module_->graph().stages;
+    const auto found = std::ranges::find(stages, stage);
+    return found == stages.end() ? 0 : stage_ms_[static_cast<std::size_t>(found - stages.begin())];
+}
+
 Status Session::reserve(const RowCounts& rows) {
     INKSTONE_TRY([[maybe_unused]] const Plan* plan, plan_for(rows));
     return {};
@@ -76,7 +84,7 @@ Status Session::run(const RowCounts& rows, const backend::KvView& kv, backend::G
     context.rows = rows.data();
     context.kv = kv;
     context.grid = grid;
-    if (!module_->pipeline().run(context))
+    if (!module_->pipeline().run(context, stage_ms_))
         return Error{ErrorCode::cancelled, "run", "", "the work was cancelled before it was done"};
     return {};
 }

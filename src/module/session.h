@@ -33,6 +33,9 @@ public:
     // The memory of an output or a tap after a run: [rows, width]. Valid until the next run.
     float* value(graph::Value value) const { return static_cast<float*>(values_[value.index]); }
 
+    // Milliseconds that each stage of the graph has taken in all runs so far; a stage that the graph lacks took none.
+    double stage_ms(std::string_view stage) const;
+
     const Module& module() const { return *module_; }
     std::size_t arena_bytes() const { return arena_ ? arena_->bytes() : 0; }
     // The arena that a run of these rows needs.
@@ -47,6 +50,7 @@ private:
     std::vector<Plan> plans_;  // most recently used last
     std::unique_ptr<backend::Memory> arena_;
     std::vector<void*> values_;
+    std::vector<double> stage_ms_;  // by stage
 };
 
 }  // namespace inkstone::module

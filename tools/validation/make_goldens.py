@@ -43,6 +43,14 @@ NANO_CASES = {
     "tall": Request([f"{PICTURES}/text_tall.png"], EXTRACT),
     "two_images": Request([f"{PICTURES}/text_label.png", f"{PICTURES}/text_wide.png"], EXTRACT),
 }
+# Pictures made by other programs (make_foreign_pictures.sh), and those of the README.
+NANO_CASES |= {
+    f"foreign_{name}": Request([f"tests/data/foreign/{name}.png"], EXTRACT)
+    for name in ("pdf_page", "groff_page", "web_page")
+}
+NANO_CASES |= {
+    f"example_{name}": Request([f"examples/{name}.png"], EXTRACT) for name in ("page_512", "receipt", "sign")
+}
 # Cases whose every stage is stored; the others store their ids only.
 TINY_STAGES = ("square", "wide", "tall", "two_images")
 NANO_STAGES = ("square", "wide", "tall", "two_images")
@@ -176,11 +184,17 @@ def make_tiny() -> None:
 
 def make_nano() -> None:
     pictures.draw_nano_pictures(ROOT / PICTURES)
+    pictures.draw_examples(ROOT / "examples")
     reference = Reference(ROOT, NANO)
     shutil.rmtree(GOLDEN / "nano", ignore_errors=True)
-    for name, request in NANO_CASES.items():
-        write_case(GOLDEN / "nano", name, NANO, reference, request, name in NANO_STAGES, NANO_PENALTIES,
-                   NANO_NEW_TOKENS)
+    cases = {
+        name: write_case(GOLDEN / "nano", name, NANO, reference, request, name in NANO_STAGES, NANO_PENALTIES,
+                         NANO_NEW_TOKENS)
+        for name, request in NANO_CASES.items()
+    }
+    page = cases["foreign_web_page"]["image_details"][0]
+    if (page["grid"], page["visual_tokens"]) != ([32, 32], 274):
+        raise RuntimeError(f"a 512 x 512 page has grid {page['grid']}, {page['visual_tokens']} visual tokens")
 
 
 def main() -> None:

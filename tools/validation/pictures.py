@@ -77,3 +77,39 @@ def draw_nano_pictures(folder: Path) -> None:
     }
     for name, picture in pages.items():
         picture.convert("L").save(folder / name, optimize=True)
+
+
+def draw_examples(folder: Path) -> None:
+    """Pages for the README: what the small model reads without a mistake."""
+    folder.mkdir(parents=True, exist_ok=True)
+    letter = [
+        "Dear Sarah,",
+        "",
+        "Thank you for your letter.",
+        "The new library opens on Saturday",
+        "at 10:00 in the old town hall.",
+        "",
+        "We have more than 4500 books and",
+        "a quiet room for reading. Please",
+        "bring your family and your friends.",
+        "",
+        "With best wishes,",
+        "Thomas Green",
+    ]
+    _page(512, 512, letter, 24, margin=30, spacing=1.58).convert("L").save(folder / "page_512.png", optimize=True)
+
+    picture = Image.new("RGB", (352, 400), (252, 251, 246))
+    draw = ImageDraw.Draw(picture)
+    draw.text((88, 24), "Corner Market", fill=(30, 30, 40), font=_font(26))
+    items = [("Bread", "2.40"), ("Milk", "1.30"), ("Apples", "3.80"), ("Tea", "4.10")]
+    for row, (item, price) in enumerate(items):
+        draw.text((32, 92 + 42 * row), f"{item} {price}", fill=(30, 30, 40), font=_font(24))
+    draw.text((32, 274), "Total 11.60", fill=(20, 20, 30), font=_font(28))
+    draw.text((32, 340), "Thank you for your visit.", fill=(60, 60, 70), font=_font(22))
+    picture.save(folder / "receipt.png", optimize=True)
+
+    sign = Image.new("RGB", (480, 128), (24, 78, 119))
+    draw = ImageDraw.Draw(sign)
+    draw.text((30, 22), "Platform 4", fill="white", font=_font(36))
+    draw.text((30, 74), "Trains to the north every hour", fill=(255, 214, 102), font=_font(26))
+    sign.save(folder / "sign.png", optimize=True)

@@ -26,6 +26,7 @@
 //   Lanes::load(p), a.store(p)         16 floats, any alignment
 //   Lanes::load_first(p, n)            the first n (0 .. 16) floats, the others +0; memory beyond is not touched
 //   a.store_first(p, n)                the first n lanes; memory beyond is not touched
+//   a.keep_first(n)                    the first n lanes, the others +0
 //   a + b, a - b, a * b, a / b, -a     rounded to nearest even
 //   fma(a, b, c)                       a * b + c, rounded once
 //   max(a, b), min(a, b)               a > b ? a : b, a < b ? a : b (so b where either is NaN)

@@ -40,6 +40,10 @@ struct Lanes {
         _mm256_maskstore_ps(p, first_low(count), low);
         _mm256_maskstore_ps(p + 8, first_high(count), high);
     }
+    INKSTONE_INLINE Lanes keep_first(std::size_t count) const {
+        return {_mm256_and_ps(low, _mm256_castsi256_ps(first_low(count))),
+                _mm256_and_ps(high, _mm256_castsi256_ps(first_high(count)))};
+    }
 };
 
 INKSTONE_INLINE Lanes operator+(Lanes a, Lanes b) {

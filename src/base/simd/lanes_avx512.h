@@ -26,6 +26,7 @@ struct Lanes {
     }
     INKSTONE_INLINE void store(float* p) const { _mm512_storeu_ps(p, v); }
     INKSTONE_INLINE void store_first(float* p, std::size_t count) const { _mm512_mask_storeu_ps(p, first(count), v); }
+    INKSTONE_INLINE Lanes keep_first(std::size_t count) const { return {_mm512_maskz_mov_ps(first(count), v)}; }
 };
 
 // Where the plain intrinsic leaves its pass-through operand undefined (and gcc 12 warns about that), the zero-masking

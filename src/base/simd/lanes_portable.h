@@ -33,6 +33,11 @@ struct Lanes {
         return load(all);
     }
     INKSTONE_INLINE void store(float* p) const { __builtin_memcpy(p, quads, sizeof quads); }
+    INKSTONE_INLINE Lanes keep_first(std::size_t count) const {
+        float all[kCount];
+        store(all);
+        return load_first(all, count);
+    }
     INKSTONE_INLINE void store_first(float* p, std::size_t count) const {
         float all[kCount];
         store(all);
@@ -131,7 +136,8 @@ INKSTONE_INLINE Lanes widen_half(const std::byte* p) {
         // subnormal numbers normal; infinities and NaN take float's top exponent.
         const UnsignedQuad magnitude = (bits & 0x7fffu) << 13;
         const Quad finite = reinterpret_cast<Quad>(magnitude) * 0x1p112f;
-        const UnsignedQuad special = magnitude | 0x7f800000u;
+        const IntQuad is_nan = reinterpret_cast<IntQuad>(magnitude) > 0x0f800000;
+        const UnsignedQuad special = magnitude | 0x7f800000u | (reinterpret_cast<UnsignedQuad>(is_nan) & 0x400000u);
         const IntQuad is_special = (bits & 0x7c00u) == 0x7c00u;
         const UnsignedQuad sign = (bits & 0x8000u) << 16;
         return reinterpret_cast<Quad>(

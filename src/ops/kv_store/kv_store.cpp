@@ -52,27 +52,27 @@ void store_key_tile(const float* rows, std::size_t row_stride, std::size_t dimen
     }
 }
 
-// Rows [row, row + count) hold neighbouring positions of one block, from `lane` on.
+// Rows [row, row + count) hold neighbouring positions of one block, from `lane` on. Rows are read from end to end, all
+// heads of a few rows before the next rows.
 void store_run(const Arguments& arguments, std::size_t row, std::size_t count, float* block, std::size_t lane) {
     const KvLayout& layout = arguments.layout;
     const std::size_t head_dim = layout.head_dim, padded = layout.padded_head_dim();
     const std::size_t stride = layout.kv_heads * head_dim;
-    for (std::size_t head = 0; head < layout.kv_heads; ++head) {
-        const float* k = arguments.k + row * stride + head * head_dim;
-        float* keys = block + head * head_dim * kBlockPositions + lane;
-        std::size_t done = 0;
-        for (; count - done >= kTile; done += kTile) {
-            store_key_tile(k + done * stride, stride, head_dim, keys + done);
-        }
-        for (; done < count; ++done) {
-            for (std::size_t i = 0; i < head_dim; ++i) keys[i * kBlockPositions + done] = k[done * stride + i];
-        }
+    const float* k = arguments.k + row * stride;  // [count][kv_heads * head_dim]
+    float* keys = block + lane;                   // [kv_heads * head_dim][64]
+    std::size_t done = 0;
+    for (; count - done >= kTile; done += kTile) store_key_tile(k + done * stride, stride, stride, keys + done);
+    for (; done < count; ++done) {
+        for (std::size_t i = 0; i < stride; ++i) keys[i * kBlockPositions + done] = k[done * stride + i];
+    }
 
-        const float* v = arguments.v + row * stride + head * head_dim;
-        float* values = block + layout.key_floats() + (head * kBlockPositions + lane) * padded;
-        for (std::size_t j = 0; j < count; ++j) {
-            std::memcpy(values + j * padded, v + j * stride, head_dim * sizeof(float));
-            std::memset(values + j * padded + head_dim, 0, (padded - head_dim) * sizeof(float));
+    float* values = block + layout.key_floats() + lane * padded;
+    for (std::size_t j = 0; j < count; ++j) {
+        const float* v = arguments.v + (row + j) * stride;
+        for (std::size_t head = 0; head < layout.kv_heads; ++head) {
+            float* to = values + (head * kBlockPositions + j) * padded;
+            std::memcpy(to, v + head * head_dim, head_dim * sizeof(float));
+            std::memset(to + head_dim, 0, (padded - head_dim) * sizeof(float));
         }
     }
 }

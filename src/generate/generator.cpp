@@ -1,0 +1,130 @@
+// Verification works on plain greedy choices: position i accepts its candidate when the target, given all before it,
+// chooses the same token; the first that differs is replaced by the target's own choice.
+#include "generate/generator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace inkstone::generate {
+namespace {
+
+class Stopwatch {
+public:
+    explicit Stopwatch(double& total_ms) : total_ms_(total_ms), start_(std::chrono::steady_clock::now()) {}
+    ~Stopwatch() {
+        total_ms_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+    }
+    Stopwatch(const Stopwatch&) = delete;
+    Stopwatch& operator=(const Stopwatch&) = delete;
+
+private:
+    double& total_ms_;
+    std::chrono::steady_clock::time_point start_;
+};
+
+// Positions that are reserved ahead of use; beyond them pages are taken as they are needed.
+constexpr std::size_t kReservedAnswer = 4096;
+constexpr std::size_t kMaximumProposal = 15;
+
+// One answer in the making.
+struct Run {
+    Decoder& decoder;
+    Sequence& sequence;
+    const GeneratorOptions& options;
+    Sampler sampler;
+    GeneratorResult result;
+
+    // Takes a token that the target chose; says whether generation goes on.
+    bool commit(std::int32_t id) {
+        result.last_token = id;
+        if (std::ranges::find(options.stop_ids, id) != options.stop_ids.end()) {
+            result.finish = Finish::stop;
+            return false;
+        }
+        result.ids.push_back(id);
+        sequence.append(id);
+        sampler.observe({&id, 1});
+        if (options.on_token && !options.on_token(id)) {
+            result.finish = Finish::cancelled;
+            return false;
+        }
+        if (result.ids.size() == options.max_new_tokens) {
+            result.finish = Finish::length;
+            return false;
+        }
+        if (sequence.size() == options.context_length) {
+            result.finish = Finish::context_full;
+            return false;
+        }
+        return true;
+    }
+
+    Result<std::int32_t> select(std::size_t logit_row) {
+        const Stopwatch watch(result.sample_ms);
+        return sampler.select(decoder.logits(logit_row));
+    }
+};
+
+}  // namespace
+
+Result<GeneratorResult> generate(Decoder& decoder, Sequence& sequence, Strategy& strategy,
+                                 const GeneratorOptions& options) {
+    if (sequence.size() > options.context_length || sequence.size() == 0)
+        return Error{ErrorCode::context_full, "generate", "prompt",
+                     "has " + std::to_string(sequence.size()) + " tokens, expected 1 to " +
+                         std::to_string(options.context_length) +
+                         " (the model's context); use a smaller picture (max_pixels) or a shorter prompt"};
+    Run run{decoder, sequence, options, Sampler(decoder.vocabulary(), options.repetition_penalty), {}};
+    const std::size_t room = options.context_length - sequence.size();
+    const std::size_t answer = std::min({options.max_new_tokens, room, kReservedAnswer});
+    INKSTONE_CHECK(sequence.reserve(sequence.size() + answer + 1));
+    run.result.ids.reserve(answer + 1);
+    std::vector<std::int32_t> candidates;
+    candidates.reserve(kMaximumProposal);
+
+    run.sampler.observe(sequence.ids());
+    {
+        const Stopwatch watch(run.result.prefill_ms);
+        INKSTONE_CHECK(decoder.prefill(sequence, options.on_prefill));
+    }
+    if (options.max_new_tokens == 0 || room == 0) {
+        run.result.finish = options.max_new_tokens == 0 ? Finish::length : Finish::context_full;
+        return std::move(run.result);
+    }
+    INKSTONE_TRY(const std::int32_t first, run.select(0));
+    bool going = run.commit(first);
+    while (going) {
+        // Each of the candidates must leave room for the target's own token after it.
+        const std::size_t limit = std::min({kMaximumProposal, options.max_new_tokens - run.result.ids.size() - 1,
+                                            options.context_length - sequence.size() - 1});
+        candidates.clear();
+        strategy.propose(sequence, limit, candidates);
+        const std::size_t known = sequence.size();
+        for (const std::int32_t id : candidates) sequence.append(id);
+        const StepRows rows{&sequence, 1 + candidates.size(), 1 + candidates.size()};
+        {
+            const Stopwatch watch(run.result.decode_ms);
+            INKSTONE_CHECK(decoder.step({&rows, 1}));
+        }
+        sequence.crop(known);
+        run.result.steps += 1;
+        run.result.proposed += candidates.size();
+        std::size_t accepted = 0;
+        for (std::size_t i = 0; going && i <= candidates.size(); ++i) {
+            INKSTONE_TRY(const std::int32_t id, run.select(i));
+            const bool matches = i < candidates.size() && id == candidates[i];
+            going = run.commit(id);
+            if (!matches) break;
+            if (going) ++accepted;
+        }
+        // Accepted tokens were cached by this very step; the last committed one is not cached yet.
+        sequence.set_cached(std::min(known + accepted, sequence.size()));
+        run.result.accepted += accepted;
+        strategy.committed(sequence, accepted);
+    }
+    return std::move(run.result);
+}
+
+}  // namespace inkstone::generate

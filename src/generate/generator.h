@@ -1,0 +1,44 @@
+// The loop from a prompt to its answer: prefill, then propose, verify and commit until a stop rule ends it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/result.h"
+#include "generate/decoder.h"
+#include "generate/sampler.h"
+#include "generate/sequence.h"
+#include "generate/strategy.h"
+
+namespace inkstone::generate {
+
+enum class Finish : std::uint8_t { stop, length, context_full, cancelled };
+
+struct GeneratorOptions {
+    std::vector<std::int32_t> stop_ids;
+    std::size_t max_new_tokens = 0;
+    std::size_t context_length = 0;  // the most tokens of prompt and answer together
+    float repetition_penalty = 1;
+    // Gets each token of the answer as it is chosen, stop tokens excepted; false ends the generation.
+    std::function<bool(std::int32_t)> on_token;
+    // After each chunk of the prompt: tokens done and in all.
+    std::function<void(std::size_t, std::size_t)> on_prefill;
+};
+
+struct GeneratorResult {
+    std::vector<std::int32_t> ids;  // the answer without its stop token
+    Finish finish = Finish::stop;
+    std::int32_t last_token = -1;  // the last chosen, a stop token included
+    double prefill_ms = 0, decode_ms = 0, sample_ms = 0;
+    std::size_t steps = 0, proposed = 0, accepted = 0;
+};
+
+// Answers the prompt that `sequence` holds. max_new_tokens = 0 gives an empty answer after the prefill. The sequence
+// then holds prompt and answer, cached as far as they were needed.
+// Errors: context_full (the prompt alone passes the context: both numbers), out_of_memory, cancelled (the backend's
+// cancel token), numeric.
+Result<GeneratorResult> generate(Decoder& decoder, Sequence& sequence, Strategy& strategy,
+                                 const GeneratorOptions& options);
+
+}  // namespace inkstone::generate

@@ -1,0 +1,36 @@
+// What decode.cpp and the decoders of single formats share. Private to image/.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "image/decode.h"
+#include "image/exif.h"
+
+namespace inkstone::image {
+
+inline constexpr std::string_view kDecodeStage = "decode image";
+
+// Pixels as the file stores them, and the orientation that turns them upright.
+struct Decoded {
+    Image image;
+    Orientation orientation = Orientation::upright;
+};
+
+Result<Decoded> decode_png(std::span<const std::byte> encoded, std::string_view subject, const DecodeOptions& options);
+Result<Decoded> decode_jpeg(std::span<const std::byte> encoded, std::string_view subject, const DecodeOptions& options);
+
+// Why a picture of this size is refused before its pixels are allocated, if it is: it has more pixels than the options
+// allow, or its format cannot store it in fewer than `least_bytes` while the file has only `encoded_bytes`.
+std::optional<Error> check_size(std::uint64_t width, std::uint64_t height, std::uint64_t least_bytes,
+                                std::uint64_t encoded_bytes, std::string_view subject, const DecodeOptions& options);
+
+inline Error decode_error(ErrorCode code, std::string_view subject, std::string message) {
+    return {code, std::string(kDecodeStage), std::string(subject), std::move(message)};
+}
+
+}  // namespace inkstone::image

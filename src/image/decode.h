@@ -1,0 +1,35 @@
+// Encoded bytes or a file in, upright RGB pixels out: the first stage of reading a page. The format is told from the
+// bytes, never from a name. Pixels equal those of Pillow followed by ImageOps.exif_transpose; see docs/images.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+#include "image/image.h"
+
+namespace inkstone::image {
+
+struct DecodeOptions {
+    // Pictures with more pixels are refused before their pixels are allocated. The default is Pillow's.
+    std::uint64_t max_pixels = 178'956'970;
+    // Files with more bytes are refused before they are read.
+    std::uint64_t max_file_bytes = std::uint64_t{1} << 30;
+    // What shows through transparent pixels.
+    Color background = kWhite;
+};
+
+// Decodes PNG (every colour type, 1 to 16 bits, interlaced, transparency) and JPEG (grey, YCbCr, RGB, CMYK, YCCK;
+// baseline, progressive, arithmetic), composes alpha on the background and turns the picture upright by its EXIF or XMP
+// orientation. `subject` names the picture in errors. Safe to call from several threads.
+// Errors: malformed (damaged, cut short, empty), unsupported (another format, which the message names, or more than
+// max_pixels), out_of_memory.
+Result<Image> decode(std::span<const std::byte> encoded, std::string_view subject, const DecodeOptions& options = {});
+
+// Reads a regular file and decodes it. Errors: those of decode; not_found; io; malformed (more than max_file_bytes).
+Result<Image> decode_file(const std::filesystem::path& path, const DecodeOptions& options = {});
+
+}  // namespace inkstone::image

@@ -1,0 +1,13 @@
+// Pillow's Image.resize(size, BICUBIC) for 8-bit RGB, bit for bit: antialiased, a horizontal and then a vertical pass
+// in 8-bit fixed point. Called by patches.h.
+#pragma once
+
+#include "base/result.h"
+#include "image/image.h"
+
+namespace inkstone::image {
+
+// Any ratio, up or down, is allowed. Errors: invalid_argument (a side below 1), out_of_memory.
+Result<Image> resize_bicubic(const Image& source, int width, int height);
+
+}  // namespace inkstone::image

@@ -1,0 +1,34 @@
+// Named tasks: the model reads well with the prompts that it was trained on, and small changes of wording lower
+// quality.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace inkstone::model::hunyuan_vl {
+
+struct Task {
+    std::string name, prompt;
+};
+
+// The tasks of a package: those of its tasks.json {"default": name, "tasks": {name: prompt}}, or else the twelve that
+// the official inference code of HunyuanOCR 1.5 has. The default stands first.
+class Tasks {
+public:
+    // Errors: malformed (keys, types, no task, a default that is not listed).
+    static Result<Tasks> read(const std::filesystem::path& folder);
+
+    const std::vector<Task>& all() const { return tasks_; }
+    const Task& default_task() const { return tasks_.front(); }
+    // Errors: not_found: the name, and those that the package serves.
+    Result<std::string_view> prompt(std::string_view name) const;
+
+private:
+    std::vector<Task> tasks_;
+};
+
+}  // namespace inkstone::model::hunyuan_vl

@@ -1,0 +1,240 @@
+// Loading and the flow of one request: preprocess, prompt, estimate, vision, prefill, decode, detokenise.
+#include "runtime/engine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "model/hunyuan_vl/text.h"
+#include "model/hunyuan_vl/vision.h"
+#include "text/detokenizer.h"
+
+namespace inkstone::runtime {
+namespace {
+
+namespace model = model::hunyuan_vl;
+
+double now_ms() {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::size_t rows_of(const inkstone::module::RowCounts& rows, ops::Rows kind) {
+    return rows[static_cast<std::size_t>(kind)];
+}
+
+// Sets the backend's cancel token for the length of a request.
+class CancelScope {
+public:
+    CancelScope(backend::Backend& backend, const std::atomic<bool>* cancel) : backend_(backend) {
+        backend_.set_cancel(cancel);
+    }
+    ~CancelScope() { backend_.set_cancel(nullptr); }
+    CancelScope(const CancelScope&) = delete;
+    CancelScope& operator=(const CancelScope&) = delete;
+
+private:
+    backend::Backend& backend_;
+};
+
+std::string mebibytes(std::uint64_t bytes) { return std::to_string((bytes + (1U << 20) - 1) >> 20) + " MiB"; }
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::load(const std::filesystem::path& folder, EngineOptions options) {
+    const double start = now_ms();
+    INKSTONE_TRY(auto package, Package::open(folder));
+    std::unique_ptr<Engine> engine(new Engine(std::move(package)));
+    engine->options_ = std::move(options);
+    const EngineOptions& chosen = engine->options_;
+
+    image::Preprocessing& preprocessing = engine->package_.preprocessing;
+    if (chosen.max_pixels > 0) {
+        preprocessing.max_pixels = chosen.max_pixels;
+    } else if (chosen.default_max_pixels > 0 && preprocessing.max_pixels > chosen.default_max_pixels) {
+        preprocessing.max_pixels = chosen.default_max_pixels;
+        engine->max_pixels_lowered_ = true;
+    }
+    if (chosen.min_pixels > 0) {
+        preprocessing.min_pixels = chosen.min_pixels;
+    } else {
+        preprocessing.min_pixels = std::min(preprocessing.min_pixels, preprocessing.max_pixels);
+    }
+    if (preprocessing.min_pixels > preprocessing.max_pixels)
+        return Error{ErrorCode::invalid_argument, "load", "min_pixels",
+                     "is " + std::to_string(preprocessing.min_pixels) + ", expected at most max_pixels " +
+                         std::to_string(preprocessing.max_pixels)};
+
+    const model::Config& config = engine->package_.config;
+    const format::Checkpoint& checkpoint = engine->package_.checkpoint;
+    INKSTONE_TRY(const auto weights, model::Weights::open(checkpoint, config));
+    INKSTONE_CHECK(engine->check_memory({checkpoint.total_bytes(), 0, 0, 0}));
+    INKSTONE_TRY(auto vision_graph, model::vision_graph(config, weights));
+    INKSTONE_TRY(auto text_graph, model::text_graph(config, weights));
+    INKSTONE_TRY(engine->backend_, backend::cpu::CpuBackend::create(chosen.instruction_set, chosen.threads));
+    backend::Backend& backend = *engine->backend_;
+
+    std::uint64_t before = 0, done = 0;
+    inkstone::module::LoadHooks hooks;
+    hooks.release = [&](const tensor::TensorView& view) { checkpoint.release(view); };
+    hooks.progress = [&](std::uint64_t bytes) {
+        done = before + bytes;
+        if (chosen.on_load) chosen.on_load(done, checkpoint.total_bytes());
+    };
+    INKSTONE_TRY(auto vision_module, inkstone::module::Module::create(std::move(vision_graph), backend, hooks));
+    before = done;
+    INKSTONE_TRY(auto text_module, inkstone::module::Module::create(std::move(text_graph), backend, hooks));
+    engine->pool_ = std::make_unique<inkstone::module::KvPool>(backend, text_module->graph().kv);
+    engine->scratch_ = std::make_unique<inkstone::module::ScratchBlocks>(backend, vision_module->graph().kv);
+    INKSTONE_TRY(engine->vision_, inkstone::module::Session::create(std::move(vision_module), chosen.vision_taps));
+    INKSTONE_TRY(engine->decoder_, generate::Decoder::create(std::move(text_module), chosen.text_taps));
+    engine->load_ms_ = now_ms() - start;
+    return engine;
+}
+
+std::uint64_t Engine::activation_bytes() const {
+    return vision_->arena_bytes() + decoder_->session().arena_bytes() + scratch_->bytes();
+}
+
+MemoryEstimate Engine::estimate(std::span<const image::Patches> images, std::size_t prompt_tokens,
+                                std::size_t new_tokens) const {
+    MemoryEstimate estimate;
+    estimate.weights = weight_bytes();
+    const std::size_t tokens = std::min(prompt_tokens + new_tokens, package_.config.text.max_position_embeddings);
+    estimate.cache = (tokens + kBlockPositions - 1) / kBlockPositions * pool_->page_bytes();
+    for (const image::Patches& image : images) {
+        const auto rows = model::vision_rows(package_.config, static_cast<std::size_t>(image.grid_height),
+                                             static_cast<std::size_t>(image.grid_width));
+        const std::size_t patches = rows_of(rows, ops::Rows::patch);
+        estimate.activations = std::max<std::uint64_t>(
+            estimate.activations, vision_->planned_bytes(rows) + inkstone::module::ScratchBlocks::bytes_for(
+                                                                     vision_->module().graph().kv, patches));
+        estimate.images += patches * 3 * static_cast<std::size_t>(package_.preprocessing.patch_size) *
+                               static_cast<std::size_t>(package_.preprocessing.patch_size) * sizeof(float) +
+                           rows_of(rows, ops::Rows::visual) * package_.config.text.hidden_size * sizeof(float);
+    }
+    inkstone::module::RowCounts rows{};
+    rows[static_cast<std::size_t>(ops::Rows::token)] = std::min(prompt_tokens, generate::Decoder::kMaximumRows);
+    rows[static_cast<std::size_t>(ops::Rows::logit)] = 1;
+    estimate.activations += decoder_->session().planned_bytes(rows);
+    return estimate;
+}
+
+Status Engine::check_memory(const MemoryEstimate& estimate) const {
+    const std::uint64_t limit = options_.memory_limit_bytes;
+    if (limit == 0 || estimate.total() <= limit) return {};
+    return Error{ErrorCode::out_of_memory, "estimate memory", "memory_limit",
+                 "this needs " + mebibytes(estimate.total()) + " (weights " + mebibytes(estimate.weights) +
+                     ", keys and values " + mebibytes(estimate.cache) + ", activations " +
+                     mebibytes(estimate.activations) + ", pictures " + mebibytes(estimate.images) +
+                     "), more than the limit of " + mebibytes(limit) +
+                     "; lower max_pixels or max_new_tokens, or raise memory_limit"};
+}
+
+Status Engine::run_vision(const image::Patches& patches, std::vector<float>& visual) {
+    const graph::Graph& graph = vision_->module().graph();
+    const auto rows = model::vision_rows(package_.config, static_cast<std::size_t>(patches.grid_height),
+                                         static_cast<std::size_t>(patches.grid_width));
+    INKSTONE_TRY(const backend::KvView kv, scratch_->prepare(rows_of(rows, ops::Rows::patch)));
+    vision_->bind(graph.inputs.at("patches"), patches.values.data());
+    INKSTONE_CHECK(vision_->run(
+        rows, kv, {static_cast<std::size_t>(patches.grid_height), static_cast<std::size_t>(patches.grid_width)}));
+    const graph::Value output = graph.outputs.at("visual");
+    const float* data = vision_->value(output);
+    visual.assign(data, data + rows_of(rows, ops::Rows::visual) * graph.values[output.index].width);
+    return {};
+}
+
+Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) {
+    const CancelScope cancel(*backend_, options.cancel);
+    const model::Config& config = package_.config;
+    Answer answer;
+
+    double start = now_ms();
+    std::vector<model::ImageGrid> grids;
+    for (image::Image& picture : request.images) {
+        INKSTONE_TRY(auto patches, image::preprocess(picture, package_.preprocessing));
+        picture = {};
+        grids.push_back({static_cast<std::size_t>(patches.grid_height), static_cast<std::size_t>(patches.grid_width)});
+        answer.images.push_back(std::move(patches));
+    }
+    answer.timing.preprocess_ms = now_ms() - start;
+
+    INKSTONE_TRY(const auto prompt, model::build_prompt(config, package_.prompt_format, package_.tokenizer,
+                                                        request.system, grids, request.prompt));
+    answer.prompt_tokens = prompt.ids.size();
+    if (prompt.ids.size() > config.text.max_position_embeddings)
+        return Error{ErrorCode::context_full, "build prompt", "prompt",
+                     "has " + std::to_string(prompt.ids.size()) + " tokens, expected at most " +
+                         std::to_string(config.text.max_position_embeddings) +
+                         " (the model's context); lower max_pixels or shorten the prompt"};
+    INKSTONE_CHECK(check_memory(estimate(answer.images, prompt.ids.size(), options.max_new_tokens)));
+
+    start = now_ms();
+    std::vector<std::vector<float>> visual(answer.images.size());
+    for (std::size_t i = 0; i < answer.images.size(); ++i) {
+        if (options.on_progress)
+            options.on_progress("vision", static_cast<std::int64_t>(i), static_cast<std::int64_t>(visual.size()));
+        INKSTONE_CHECK(run_vision(answer.images[i], visual[i]));
+        std::vector<float>().swap(answer.images[i].values);
+    }
+    answer.timing.vision_ms = now_ms() - start;
+
+    generate::Sequence sequence(*pool_, config.text.mrope_section.size());
+    sequence.append(prompt.ids, prompt.positions);
+    const std::size_t width = config.text.hidden_size;
+    for (std::size_t i = 0; i < visual.size(); ++i) {
+        const std::size_t rows = visual[i].size() / width;
+        const std::size_t expected = model::visual_tokens(config, grids[i].height, grids[i].width);
+        if (rows != expected)
+            return Error{ErrorCode::mismatch, "scatter", "image " + std::to_string(i),
+                         "has " + std::to_string(rows) + " visual tokens, expected as many as placeholders, " +
+                             std::to_string(expected)};
+        sequence.set_visual(prompt.image_offsets[i], rows, visual[i].data(), width);
+        answer.visual_tokens += rows;
+    }
+
+    text::Detokenizer detokenizer(package_.tokenizer);
+    const auto emit = [&](std::string piece) {
+        if (piece.empty()) return true;
+        answer.text += piece;
+        return !options.on_text || options.on_text(piece);
+    };
+    generate::GeneratorOptions generation;
+    generation.stop_ids = package_.generation.stop_ids;
+    generation.max_new_tokens = options.max_new_tokens;
+    generation.context_length = config.text.max_position_embeddings;
+    generation.repetition_penalty = options.repetition_penalty;
+    std::int64_t tokens = 0;
+    generation.on_token = [&](std::int32_t id) {
+        const double before = now_ms();
+        std::string piece = detokenizer.push(id);
+        answer.timing.detokenize_ms += now_ms() - before;
+        if (options.on_progress)
+            options.on_progress("decode", ++tokens, static_cast<std::int64_t>(options.max_new_tokens));
+        return emit(std::move(piece));
+    };
+    if (options.on_progress)
+        generation.on_prefill = [&](std::size_t done, std::size_t total) {
+            options.on_progress("prefill", static_cast<std::int64_t>(done), static_cast<std::int64_t>(total));
+        };
+    const inkstone::module::Session& session = decoder_->session();
+    const double embed_before = session.stage_ms("embed"), head_before = session.stage_ms("lm_head");
+    generate::Autoregressive strategy;
+    INKSTONE_TRY(answer.generated, generate::generate(*decoder_, sequence, strategy, generation));
+    // What a cut character leaves is part of the text; a caller who ended the generation is not called again.
+    if (std::string rest = detokenizer.flush(); answer.generated.finish == generate::Finish::cancelled)
+        answer.text += rest;
+    else
+        emit(std::move(rest));
+    answer.timing.embed_ms = session.stage_ms("embed") - embed_before;
+    answer.timing.lm_head_ms = session.stage_ms("lm_head") - head_before;
+    answer.timing.prefill_ms = answer.generated.prefill_ms;
+    answer.timing.decode_ms = answer.generated.decode_ms;
+    answer.timing.sample_ms = answer.generated.sample_ms;
+    answer.sequence_length = sequence.size();
+    answer.cache_length = sequence.cached();
+    return answer;
+}
+
+}  // namespace inkstone::runtime

@@ -1,0 +1,120 @@
+// HunyuanOCR put together: pictures and a prompt in, text out. The public Runtime is a thin face over this; everything
+// here returns Result and is used by one thread at a time.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/cpu/cpu_backend.h"
+#include "base/result.h"
+#include "generate/decoder.h"
+#include "generate/generator.h"
+#include "image/image.h"
+#include "image/patches.h"
+#include "module/kv_pool.h"
+#include "module/scratch_blocks.h"
+#include "module/session.h"
+#include "runtime/package.h"
+
+namespace inkstone::runtime {
+
+struct EngineOptions {
+    backend::cpu::InstructionSet instruction_set = backend::cpu::best_set();
+    int threads = 1;
+    std::int64_t min_pixels = 0;           // 0: the package's
+    std::int64_t max_pixels = 0;           // 0: the package's, at most default_max_pixels
+    std::int64_t default_max_pixels = 0;   // 0: no such bound
+    std::uint64_t memory_limit_bytes = 0;  // 0: none
+    std::function<void(std::uint64_t done, std::uint64_t total)> on_load;  // bytes of weights
+    // Values that stay readable after a run, for validation.
+    std::vector<std::string> vision_taps, text_taps;
+};
+
+struct Request {
+    std::vector<image::Image> images;
+    std::string_view system, prompt;
+};
+
+struct AnswerOptions {
+    std::size_t max_new_tokens = 0;
+    float repetition_penalty = 1;
+    const std::atomic<bool>* cancel = nullptr;
+    std::function<bool(std::string_view)> on_text;  // whole characters; false ends the generation
+    std::function<void(std::string_view stage, std::int64_t done, std::int64_t total)> on_progress;
+};
+
+// Milliseconds by stage. embed and lm_head are parts of prefill and decode.
+struct Timing {
+    double preprocess_ms = 0, vision_ms = 0, prefill_ms = 0, decode_ms = 0, sample_ms = 0, detokenize_ms = 0;
+    double embed_ms = 0, lm_head_ms = 0;
+};
+
+struct Answer {
+    std::string text;
+    generate::GeneratorResult generated;
+    std::vector<image::Patches> images;  // sizes and grids; their values are emptied
+    std::size_t prompt_tokens = 0, visual_tokens = 0;
+    std::size_t sequence_length = 0, cache_length = 0;
+    Timing timing;
+};
+
+// Bytes that a page needs, by purpose.
+struct MemoryEstimate {
+    std::uint64_t weights = 0, cache = 0, activations = 0, images = 0;
+    std::uint64_t total() const { return weights + cache + activations + images; }
+};
+
+class Engine {
+public:
+    // Errors: those of Package::open, Weights::open and Module::create; out_of_memory when the weights alone pass the
+    // limit.
+    static Result<std::unique_ptr<Engine>> load(const std::filesystem::path& folder, EngineOptions options);
+
+    // Reads pictures: they stand before the prompt in order. Errors: those of each stage; after one the engine is as it
+    // was before. A page whose estimate passes the memory limit is refused before any work.
+    Result<Answer> recognize(Request request, const AnswerOptions& options);
+
+    const Package& package() const { return package_; }
+    std::int64_t max_pixels() const { return package_.preprocessing.max_pixels; }
+    // Whether default_max_pixels lowered the package's bound.
+    bool max_pixels_lowered() const { return max_pixels_lowered_; }
+    backend::cpu::CpuBackend& backend() { return *backend_; }
+    const module::Weights& vision_weights() const { return vision_->module().weights(); }
+    const module::Weights& text_weights() const { return decoder_->session().module().weights(); }
+    std::uint64_t weight_bytes() const { return vision_weights().bytes() + text_weights().bytes(); }
+    std::uint64_t cache_bytes() const { return pool_->bytes(); }
+    std::uint64_t activation_bytes() const;
+    double load_ms() const { return load_ms_; }
+
+    // What a page of this grid and these numbers of tokens needs.
+    MemoryEstimate estimate(std::span<const image::Patches> images, std::size_t prompt_tokens,
+                            std::size_t new_tokens) const;
+
+    // For validation: the sessions whose taps were asked for.
+    module::Session& vision_session() { return *vision_; }
+    generate::Decoder& decoder() { return *decoder_; }
+    // For validation: visual tokens of one image, [visual tokens, hidden].
+    Status run_vision(const image::Patches& patches, std::vector<float>& visual);
+
+private:
+    explicit Engine(Package package) : package_(std::move(package)) {}
+    Status check_memory(const MemoryEstimate& estimate) const;
+
+    Package package_;
+    EngineOptions options_;
+    bool max_pixels_lowered_ = false;
+    double load_ms_ = 0;
+    std::unique_ptr<backend::cpu::CpuBackend> backend_;  // outlives all below
+    std::unique_ptr<module::KvPool> pool_;
+    std::unique_ptr<module::ScratchBlocks> scratch_;
+    std::unique_ptr<module::Session> vision_;
+    std::unique_ptr<generate::Decoder> decoder_;
+};
+
+}  // namespace inkstone::runtime

@@ -1,0 +1,317 @@
+// The public face: converts options and results, turns errors into exceptions, serialises calls.
+#include "hunyuan_ocr/runtime.h"
+
+#include <chrono>
+#include <mutex>
+#include <utility>
+
+#include "base/thread_pool.h"
+#include "image/decode.h"
+#include "runtime/engine.h"
+
+namespace hunyuan_ocr {
+namespace {
+
+using inkstone::backend::cpu::InstructionSet;
+namespace internal = inkstone;
+
+// Both enums have the same members in the same order.
+static_assert(static_cast<int>(ErrorCode::internal) == static_cast<int>(internal::ErrorCode::internal));
+static_assert(static_cast<int>(FinishReason::cancelled) == static_cast<int>(internal::generate::Finish::cancelled));
+static_assert(static_cast<int>(PixelFormat::gray) == static_cast<int>(internal::image::PixelFormat::gray));
+
+double now_ms() {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+[[noreturn]] void raise(internal::Error error) {
+    throw Error(static_cast<ErrorCode>(error.code), std::move(error.stage), std::move(error.subject),
+                std::move(error.message));
+}
+
+template <class T>
+T value_or_throw(internal::Result<T> result) {
+    if (!result) raise(std::move(result).error());
+    return std::move(result).value();
+}
+
+InstructionSet instruction_set(hunyuan_ocr::InstructionSet wanted) {
+    switch (wanted) {
+        case hunyuan_ocr::InstructionSet::reference:
+            return InstructionSet::reference;
+        case hunyuan_ocr::InstructionSet::portable:
+            return InstructionSet::portable;
+        case hunyuan_ocr::InstructionSet::avx2:
+            return InstructionSet::avx2;
+        case hunyuan_ocr::InstructionSet::avx512:
+            return InstructionSet::avx512;
+        case hunyuan_ocr::InstructionSet::automatic:
+            break;
+    }
+    return internal::backend::cpu::best_set();
+}
+
+internal::image::Image decode(const Image& image) {
+    switch (image.kind()) {
+        case Image::Kind::file:
+            return value_or_throw(internal::image::decode_file(image.path()));
+        case Image::Kind::encoded:
+            return value_or_throw(internal::image::decode(image.bytes(), "image"));
+        case Image::Kind::pixels:
+            break;
+    }
+    const std::ptrdiff_t channels = image.format() == PixelFormat::gray                                        ? 1
+                                    : image.format() == PixelFormat::rgb || image.format() == PixelFormat::bgr ? 3
+                                                                                                               : 4;
+    const std::ptrdiff_t stride = image.stride_bytes() != 0 ? image.stride_bytes() : image.width() * channels;
+    return value_or_throw(internal::image::from_pixels(image.data(), image.width(), image.height(), stride,
+                                                       static_cast<internal::image::PixelFormat>(image.format())));
+}
+
+ImageInfo image_info(const internal::image::Patches& patches, int merge) {
+    ImageInfo info;
+    info.width = patches.source_width;
+    info.height = patches.source_height;
+    info.resized_width = patches.resized_width;
+    info.resized_height = patches.resized_height;
+    info.grid_width = patches.grid_width;
+    info.grid_height = patches.grid_height;
+    info.visual_tokens = patches.grid_height / merge * (patches.grid_width / merge + 1) + 2;
+    return info;
+}
+
+}  // namespace
+
+std::string_view name_of(ErrorCode code) { return internal::name_of(static_cast<internal::ErrorCode>(code)); }
+
+std::string_view name_of(FinishReason reason) {
+    switch (reason) {
+        case FinishReason::stop:
+            return "stop";
+        case FinishReason::length:
+            return "length";
+        case FinishReason::context_full:
+            return "context_full";
+        case FinishReason::cancelled:
+            return "cancelled";
+    }
+    return "stop";
+}
+
+Error::Error(ErrorCode code, std::string stage, std::string subject, std::string message)
+    : std::runtime_error(internal::Error{static_cast<internal::ErrorCode>(code), stage, subject, message}.text()),
+      code_(code),
+      stage_(std::move(stage)),
+      subject_(std::move(subject)),
+      message_(std::move(message)) {}
+
+Image Image::file(std::filesystem::path path) {
+    Image image;
+    image.kind_ = Kind::file;
+    image.path_ = std::move(path);
+    return image;
+}
+
+Image Image::encoded(std::span<const std::byte> bytes) {
+    Image image;
+    image.kind_ = Kind::encoded;
+    image.bytes_ = bytes;
+    return image;
+}
+
+Image Image::pixels(const std::uint8_t* data, int width, int height, PixelFormat format, std::ptrdiff_t stride_bytes) {
+    Image image;
+    image.kind_ = Kind::pixels;
+    image.data_ = data;
+    image.width_ = width;
+    image.height_ = height;
+    image.format_ = format;
+    image.stride_bytes_ = stride_bytes;
+    return image;
+}
+
+Prompt task(std::string name) { return {std::move(name), {}, {}}; }
+
+Prompt text(std::string prompt) { return {{}, std::move(prompt), {}}; }
+
+struct Runtime::Implementation {
+    std::mutex mutex;  // the engine serves one call at a time
+    std::unique_ptr<internal::runtime::Engine> engine;
+
+    // The words to ask with: a task's, the caller's own, or the default task's.
+    std::string_view prompt_text(const Prompt& prompt) const {
+        const auto& tasks = engine->package().tasks;
+        if (!prompt.task.empty() && !prompt.text.empty())
+            throw Error(ErrorCode::invalid_argument, "choose task", prompt.task,
+                        "stands beside a prompt text; expected one of the two");
+        if (!prompt.task.empty()) return value_or_throw(tasks.prompt(prompt.task));
+        return prompt.text.empty() ? std::string_view(tasks.default_task().prompt) : std::string_view(prompt.text);
+    }
+
+    Result run(std::span<const Image> images, const Prompt& prompt, const GenerationOptions& options,
+               const OnText& on_text);
+    internal::runtime::AnswerOptions answer_options(const GenerationOptions& options) const;
+    Profile profile(const internal::runtime::Answer& answer, double decode_image_ms, double total_ms) const;
+};
+
+internal::runtime::AnswerOptions Runtime::Implementation::answer_options(const GenerationOptions& options) const {
+    const auto& defaults = engine->package().generation;
+    const std::int64_t tokens =
+        options.max_new_tokens ? *options.max_new_tokens : defaults.max_new_tokens.value_or(kDefaultMaxNewTokens);
+    if (tokens < 0)
+        throw Error(ErrorCode::invalid_argument, "generate", "max_new_tokens",
+                    "is " + std::to_string(tokens) + ", expected 0 or more");
+    const float penalty = options.repetition_penalty.value_or(defaults.repetition_penalty);
+    if (!(penalty >= 1e-3F && penalty <= 1e3F))
+        throw Error(ErrorCode::invalid_argument, "generate", "repetition_penalty",
+                    "is " + std::to_string(penalty) + ", expected 0.001 to 1000 (1 for none)");
+    internal::runtime::AnswerOptions answer;
+    answer.max_new_tokens = static_cast<std::size_t>(tokens);
+    answer.repetition_penalty = penalty;
+    answer.cancel = options.cancel;
+    if (options.on_progress)
+        answer.on_progress = [&options](std::string_view stage, std::int64_t done, std::int64_t total) {
+            options.on_progress({stage, done, total});
+        };
+    return answer;
+}
+
+Profile Runtime::Implementation::profile(const internal::runtime::Answer& answer, double decode_image_ms,
+                                         double total_ms) const {
+    Profile profile;
+    profile.decode_image_ms = decode_image_ms;
+    profile.preprocess_ms = answer.timing.preprocess_ms;
+    profile.vision_ms = answer.timing.vision_ms;
+    profile.embed_ms = answer.timing.embed_ms;
+    profile.prefill_ms = answer.timing.prefill_ms;
+    profile.lm_head_ms = answer.timing.lm_head_ms;
+    profile.decode_ms = answer.timing.decode_ms;
+    profile.sample_ms = answer.timing.sample_ms;
+    profile.detokenize_ms = answer.timing.detokenize_ms;
+    profile.total_ms = total_ms;
+    profile.prompt_tokens = static_cast<std::int64_t>(answer.prompt_tokens);
+    profile.visual_tokens = static_cast<std::int64_t>(answer.visual_tokens);
+    profile.generated_tokens = static_cast<std::int64_t>(answer.generated.ids.size());
+    profile.blocks = static_cast<std::int64_t>(answer.generated.steps);
+    profile.proposed = static_cast<std::int64_t>(answer.generated.proposed);
+    profile.accepted = static_cast<std::int64_t>(answer.generated.accepted);
+    profile.emitted = profile.generated_tokens;
+    profile.weight_bytes = engine->weight_bytes();
+    profile.cache_bytes = engine->cache_bytes();
+    profile.activation_bytes = engine->activation_bytes();
+    profile.backend = engine->backend().name();
+    profile.instruction_set = engine->backend().instruction_set();
+    profile.vision_precision = "f32 arithmetic, " + engine->vision_weights().formats() + " weights";
+    profile.decoder_precision = "f32 arithmetic, " + engine->text_weights().formats() + " weights";
+    profile.head_precision = profile.decoder_precision;
+    profile.threads = engine->backend().threads();
+    return profile;
+}
+
+Result Runtime::Implementation::run(std::span<const Image> images, const Prompt& prompt,
+                                    const GenerationOptions& options, const OnText& on_text) {
+    const std::lock_guard lock(mutex);
+    const double start = now_ms();
+    internal::runtime::AnswerOptions answer_with = answer_options(options);
+    answer_with.on_text = on_text;
+    internal::runtime::Request request;
+    request.system = prompt.system;
+    request.prompt = prompt_text(prompt);
+    for (const Image& image : images) request.images.push_back(decode(image));
+    const double decode_image_ms = now_ms() - start;
+    auto answer = value_or_throw(engine->recognize(std::move(request), answer_with));
+
+    Result result;
+    for (const auto& image : answer.images)
+        result.images.push_back(image_info(image, engine->package().preprocessing.merge_size));
+    if (!result.images.empty()) result.image = result.images.front();
+    result.state.sequence_length = static_cast<std::int64_t>(answer.sequence_length);
+    result.state.position = static_cast<std::int64_t>(answer.sequence_length);
+    result.state.current_token = answer.generated.last_token;
+    result.state.target_cache_length = static_cast<std::int64_t>(answer.cache_length);
+    result.finish_reason = static_cast<FinishReason>(answer.generated.finish);
+    result.profile = profile(answer, decode_image_ms, now_ms() - start);
+    result.tokens = std::move(answer.generated.ids);
+    result.text = std::move(answer.text);
+    return result;
+}
+
+Runtime::Runtime(const std::filesystem::path& model_dir, const RuntimeOptions& options)
+    : implementation_(std::make_unique<Implementation>()) {
+    const auto refuse = [](const char* option, std::int64_t found) {
+        throw Error(ErrorCode::invalid_argument, "load", option,
+                    "is " + std::to_string(found) + ", expected 0 (the default) or more");
+    };
+    if (options.threads < 0) refuse("threads", options.threads);
+    if (options.min_pixels < 0) refuse("min_pixels", options.min_pixels);
+    if (options.max_pixels < 0) refuse("max_pixels", options.max_pixels);
+    internal::runtime::EngineOptions engine_options;
+    engine_options.instruction_set = instruction_set(options.instruction_set);
+    engine_options.threads = options.threads > 0 ? options.threads : internal::physical_cores();
+    engine_options.min_pixels = options.min_pixels;
+    engine_options.max_pixels = options.max_pixels;
+    engine_options.default_max_pixels = kDefaultCpuMaxPixels;
+    engine_options.memory_limit_bytes = options.memory_limit_bytes;
+    if (options.on_progress)
+        engine_options.on_load = [&options](std::uint64_t done, std::uint64_t total) {
+            options.on_progress({"load", static_cast<std::int64_t>(done), static_cast<std::int64_t>(total)});
+        };
+    implementation_->engine = value_or_throw(internal::runtime::Engine::load(model_dir, std::move(engine_options)));
+}
+
+Runtime::~Runtime() = default;
+Runtime::Runtime(Runtime&&) noexcept = default;
+Runtime& Runtime::operator=(Runtime&&) noexcept = default;
+
+Profile Runtime::prefill(const Image& image, const Prompt& prompt, const GenerationOptions& options) {
+    GenerationOptions none = options;
+    none.max_new_tokens = 0;
+    return implementation_->run({&image, 1}, prompt, none, {}).profile;
+}
+
+Result Runtime::recognize(const Image& image, const Prompt& prompt, const GenerationOptions& options,
+                          const OnText& on_text) {
+    return implementation_->run({&image, 1}, prompt, options, on_text);
+}
+
+Result Runtime::recognize(std::span<const Image> images, const Prompt& prompt, const GenerationOptions& options,
+                          const OnText& on_text) {
+    return implementation_->run(images, prompt, options, on_text);
+}
+
+std::vector<BatchItem> Runtime::recognize_batch(std::span<const Image> images, const Prompt& prompt,
+                                                const GenerationOptions& options) {
+    std::vector<BatchItem> items;
+    for (const Image& image : images) {
+        BatchItem item;
+        try {
+            item.result = recognize(image, prompt, options);
+        } catch (const Error& error) {
+            if (error.code() == ErrorCode::cancelled) throw;
+            item.error = error;
+        }
+        items.push_back(std::move(item));
+    }
+    return items;
+}
+
+std::vector<std::string> Runtime::tasks() const {
+    std::vector<std::string> names;
+    for (const auto& task : implementation_->engine->package().tasks.all()) names.push_back(task.name);
+    return names;
+}
+
+std::string Runtime::load_report() const {
+    const auto& engine = *implementation_->engine;
+    const auto mebibytes = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
+    return "loaded in " + std::to_string(static_cast<int>(engine.load_ms())) + " ms\n" + "vision weights " +
+           mebibytes(engine.vision_weights().bytes()) + " (" + engine.vision_weights().formats() + ")\n" +
+           "decoder and head weights " + mebibytes(engine.text_weights().bytes()) + " (" +
+           engine.text_weights().formats() + ")\n";
+}
+
+std::int64_t Runtime::max_pixels() const { return implementation_->engine->max_pixels(); }
+
+bool Runtime::max_pixels_lowered() const { return implementation_->engine->max_pixels_lowered(); }
+
+}  // namespace hunyuan_ocr
