@@ -223,6 +223,7 @@ class Progress(CommandTest):
 
 class Signals(CommandTest):
     def start(self, *arguments, **options):
+        options.setdefault("stdout", subprocess.DEVNULL)
         process = subprocess.Popen([PROGRAM, *arguments], stderr=subprocess.PIPE, env=environment(), **options)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait)
