@@ -1,0 +1,43 @@
+// The instruction sets that this machine's processor can run, for tests that compare every kernel form with the
+// reference. The first test that asks prints them, so that a log shows what was covered.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace inkstone::testing {
+
+enum class InstructionSet { portable, avx2, avx512 };
+
+std::string name_of(InstructionSet set);
+
+// Always at least portable.
+const std::vector<InstructionSet>& available_instruction_sets();
+
+template <class Kernel>
+struct KernelForm {
+    InstructionSet set;
+    Kernel run;
+};
+
+// The forms of one kernel that can run here.
+template <class Kernel>
+std::vector<KernelForm<Kernel>> available_forms(Kernel portable, Kernel avx2, Kernel avx512) {
+    std::vector<KernelForm<Kernel>> forms;
+    for (const InstructionSet set : available_instruction_sets())
+        forms.push_back({set, set == InstructionSet::portable ? portable
+                              : set == InstructionSet::avx2   ? avx2
+                                                              : avx512});
+    return forms;
+}
+
+// INKSTONE_AVAILABLE_FORMS(ops::add) is available_forms of ops::add::{portable,avx2,avx512}::run.
+#if defined(__x86_64__)
+#define INKSTONE_AVAILABLE_FORMS(op) \
+    ::inkstone::testing::available_forms<op::Kernel>(op::portable::run, op::avx2::run, op::avx512::run)
+#else
+#define INKSTONE_AVAILABLE_FORMS(op) \
+    ::inkstone::testing::available_forms<op::Kernel>(op::portable::run, nullptr, nullptr)
+#endif
+
+}  // namespace inkstone::testing
