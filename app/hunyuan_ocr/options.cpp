@@ -18,6 +18,7 @@ namespace {
 
 constexpr const char* kModelVariable = "HUNYUAN_OCR_MODEL";
 constexpr std::int64_t kMostThreads = 1024;
+constexpr float kLeastPenalty = 1e-3F, kMostPenalty = 1e3F;
 
 UsageError refused(std::string message) { return UsageError{std::move(message)}; }
 

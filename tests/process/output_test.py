@@ -1,6 +1,7 @@
 """Answers: text and JSON, standard output and files, names in every writing, full disks, closed pipes, signals."""
 import json
 import os
+import pty
 import signal
 import subprocess
 import time
@@ -193,8 +194,36 @@ class BrokenOutput(CommandTest):
         self.assert_exit(process, 10, "standard output")
 
 
+class Progress(CommandTest):
+    """Only a terminal sees it."""
+
+    def terminal_text(self, *arguments):
+        controller, terminal = pty.openpty()
+        process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.DEVNULL, stderr=terminal,
+                                   env=environment())
+        os.close(terminal)
+        text = b""
+        try:
+            while piece := os.read(controller, 65536):
+                text += piece
+        except OSError:  # how Linux says that the other side is closed
+            pass
+        os.close(controller)
+        self.assertEqual(process.wait(timeout=30), 0)
+        return text
+
+    def test_it_is_shown_and_removed(self):
+        text = self.terminal_text(str(PAGE))
+        self.assertIn(b"\r\x1b[K" + PAGE.name.encode() + b": ", text)
+        self.assertTrue(text.endswith(b"\r\x1b[K"))
+
+    def test_quiet(self):
+        self.assertEqual(self.terminal_text("--quiet", str(PAGE)), b"")
+
+
 class Signals(CommandTest):
     def start(self, *arguments, **options):
+        options.setdefault("stdout", subprocess.DEVNULL)
         process = subprocess.Popen([PROGRAM, *arguments], stderr=subprocess.PIPE, env=environment(), **options)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait)
@@ -217,6 +246,13 @@ class Signals(CommandTest):
             self.assertEqual(self.stop(process, number), code)
             self.assertEqual(path.read_bytes(), b"before")
             self.assertEqual(os.listdir(self.folder), ["answer.txt"])
+
+    def test_while_looking_at_a_picture(self):
+        page = self.file("large.png", png_bytes(960, 800))
+        process = self.start("--verbose", *[str(page)] * 100)
+        process.stderr.readline()
+        time.sleep(0.3)
+        self.assertEqual(self.stop(process, signal.SIGINT), 130)
 
     def test_while_waiting_for_the_picture(self):
         process = self.start("--verbose", "-", stdin=subprocess.PIPE)
