@@ -27,7 +27,7 @@ constexpr std::size_t kRowBlock = 6, kLaneBlock = 1;
 #else
 constexpr std::size_t kRowBlock = 4, kLaneBlock = 1;
 #endif
-constexpr std::size_t kFewRowsInputs = 64, kManyRowsInputs = 256;
+constexpr std::size_t kFewRowsInputs = 128, kManyRowsInputs = 256;
 constexpr std::size_t kWideningRows = 3 * kRowBlock;
 constexpr std::size_t kPrefetchDistance = 2048;      // bytes ahead of a single row's stream
 constexpr std::size_t kCachedRows = 20 * kRowBlock;  // whose inputs stay in the second-level cache
