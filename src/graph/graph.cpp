@@ -21,7 +21,7 @@ Value Builder::make(Rows rows, std::size_t width) {
 Value Builder::node(ops::Parameters parameters, std::vector<Value> inputs, Rows rows, std::size_t width,
                     std::vector<Matrix> matrices, std::vector<Vector> vectors) {
     const Value out = make(rows, width);
-    graph_.nodes.push_back({std::move(parameters), std::move(inputs), {out}, std::move(matrices), std::move(vectors)});
+    add({std::move(parameters), std::move(inputs), {out}, std::move(matrices), std::move(vectors)});
     return out;
 }
 
@@ -95,8 +95,7 @@ Builder::Rotation Builder::rotary_table(Value positions, std::vector<std::uint8_
     expect("rotary_table", "twice the number of frequencies", inverse_frequency.size() * 2, head_dim);
     const Value cosine = make(info(positions).rows, head_dim);
     const Value sine = make(info(positions).rows, head_dim);
-    graph_.nodes.push_back(
-        {ops::RotaryTable{std::move(axis), std::move(inverse_frequency)}, {positions}, {cosine, sine}, {}, {}});
+    add({ops::RotaryTable{std::move(axis), std::move(inverse_frequency)}, {positions}, {cosine, sine}, {}, {}});
     return {cosine, sine};
 }
 

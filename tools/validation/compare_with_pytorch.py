@@ -46,6 +46,8 @@ def main() -> None:
     theirs_command = [sys.executable, str(Path(__file__).with_name("read_with_pytorch.py")), str(arguments.model),
                       str(arguments.image), *options]
 
+    if hasattr(os, "getloadavg") and os.getloadavg()[0] > 1:
+        print(f"warning: other programs are running (load {os.getloadavg()[0]:.1f}); the times mean little")
     ours_seconds, theirs_seconds, parts = [], [], []
     equal = True
     for run in range(arguments.runs):
@@ -57,7 +59,8 @@ def main() -> None:
         # Whether a program lists the stop token among its tokens is its own choice.
         if ours["tokens"][: len(theirs["ids"])] != theirs["ids"] or len(ours["tokens"]) > len(theirs["ids"]) + 1:
             equal = False
-            print(f"ids differ: ours {len(ours['tokens'])} {ours['text']!r}\ntheirs {len(theirs['ids'])} {theirs['text']!r}")
+            print(f"ids differ: ours {len(ours['tokens'])} {ours['text']!r}")
+            print(f"          theirs {len(theirs['ids'])} {theirs['text']!r}")
         print(f"run {run + 1}: hunyuan-ocr {ours_seconds[-1]:.3f} s, PyTorch {theirs_seconds[-1]:.3f} s", flush=True)
 
     ours_median, theirs_median = statistics.median(ours_seconds), statistics.median(theirs_seconds)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the pictures in tests/data/foreign with programs that are not ours: poppler, groff and Chromium.
-# Not a part of make_goldens.py: other versions of these programs give other pixels, and the committed files are the test.
+# Not a part of make_goldens.py: other versions of these programs give other pixels; the committed files are the test.
 # Needs the Debian packages poppler-utils, fontconfig, groff, bzip2 (for its man page), chromium and fonts-dejavu-core.
 set -eu
 

@@ -67,7 +67,10 @@ def draw_nano_pictures(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     pages = {
         "text_square.png": _page(
-            250, 250, ["The meeting was", "moved to Monday", "at 10:30 in the", "main office.", "", "Bring the report."], 22
+            250,
+            250,
+            ["The meeting was", "moved to Monday", "at 10:30 in the", "main office.", "", "Bring the report."],
+            22,
         ),
         "text_wide.png": _page(440, 90, ["Please return this form before", "the end of the month."], 24),
         "text_tall.png": _page(

@@ -23,20 +23,21 @@ using inkstone::INKSTONE_ISA::Mask;
 constexpr double kLog2E = 1.4426950408889634;
 constexpr std::size_t kBlockLanes = kBlockPositions / Lanes::kCount;
 
-// Lines at once, and sums of 16 lanes that fit into the registers beside the operands. The portable form's cost is its
-// emulated fma: more lines at once would only make it longer.
+// Lines at once, and columns of 16 lanes that so many lines take at once (four must divide by it): what fits into the
+// registers, sums and operands, with sums enough to hide the latency of fma. The portable form's cost is its emulated
+// fma: more lines at once would only make it longer.
 #if defined(INKSTONE_ISA_avx512)
-constexpr std::size_t kGroupLines = 6, kSums = 24;
+constexpr std::size_t kGroupLines = 6;
+constexpr std::size_t columns_at_once(std::size_t) { return 4; }
 #elif defined(INKSTONE_ISA_avx2)
-constexpr std::size_t kGroupLines = 6, kSums = 6;
+constexpr std::size_t kGroupLines = 6;
+constexpr std::size_t columns_at_once(std::size_t lines) { return lines == 1 ? 4 : lines == 2 ? 2 : 1; }
 #else
-constexpr std::size_t kGroupLines = 1, kSums = 1;
+constexpr std::size_t kGroupLines = 1;
+constexpr std::size_t columns_at_once(std::size_t) { return 1; }
 #endif
 constexpr std::size_t kTileLines = 48;
 static_assert(kTileLines % kGroupLines == 0);
-
-// Columns of 16 lanes that so many lines take at once: a power of two, so that four of them divide a block.
-constexpr std::size_t columns_at_once(std::size_t lines) { return kSums / lines >= 4 ? 4 : kSums / lines >= 2 ? 2 : 1; }
 
 // Eight lanes, for a head_dim that ends in the middle of sixteen (72: a tenth of the products with values).
 struct HalfLanes {
@@ -99,6 +100,7 @@ INKSTONE_INLINE void score_columns(const float* keys, const float* next_keys, co
 #pragma GCC unroll 4
         for (std::size_t c = 0; c < kColumns; ++c) sum[l][c] = Lanes::zero();
     }
+#pragma GCC unroll 2
     for (std::size_t d = 0; d < head_dim; ++d) {
         Lanes key[kColumns];
 #pragma GCC unroll 4
@@ -144,6 +146,7 @@ INKSTONE_INLINE void add_columns(const float* values, const float* next_values, 
 #pragma GCC unroll 4
         for (std::size_t c = 0; c < kColumns; ++c) sum[l][c] = Vector::load(output + l * padded + c * Vector::kCount);
     }
+#pragma GCC unroll 2
     for (std::size_t j = 0; j < count; ++j) {
         Vector value[kColumns];
 #pragma GCC unroll 4

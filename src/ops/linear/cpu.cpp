@@ -119,13 +119,18 @@ template <class Weights, std::size_t kRows, std::size_t kGroups>
                 sums[r][g] = load_outputs(y + r * y_stride + g * Lanes::kCount, outputs[g]);
 
     for (std::size_t k = 0; k < inputs; ++k) {
-        Lanes weight[kGroups];
-#pragma GCC unroll 4
-        for (std::size_t g = 0; g < kGroups; ++g) weight[g] = Weights::load(weights, first_group + g);
-        weights += Weights::kInputBytes;
 #pragma GCC unroll 4
         for (std::size_t line = 0; line < kPrefetchLines; ++line) __builtin_prefetch(prefetch.begin + line * 64, 0, 2);
         prefetch.begin += prefetch.bytes_per_input;
+        Lanes weight[kGroups];
+#pragma GCC unroll 4
+        for (std::size_t g = 0; g < kGroups; ++g) {
+            weight[g] = Weights::load(weights, first_group + g);
+            // A single row uses each weight at once: there are no registers for all of them.
+            if (kRows == 1) sums[0][g] = fma(weight[g], Lanes::of(x[k]), sums[0][g]);
+        }
+        weights += Weights::kInputBytes;
+        if (kRows == 1) continue;
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < kRows; ++r) {
             const Lanes input = Lanes::of(x[r * x_stride + k]);
