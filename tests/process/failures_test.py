@@ -57,7 +57,7 @@ class BadModels(CommandTest):
         self.check(self.folder / "nothing", 3, "nothing")
 
     def test_a_file_as_folder(self):
-        self.check(PAGE, 2, PAGE.name, "folder")
+        self.check(PAGE, 3, PAGE.name, "folder")
 
     def test_empty_folder(self):
         self.check(self.folder, 3, "config.json")
