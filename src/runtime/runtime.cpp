@@ -5,14 +5,13 @@
 #include <mutex>
 #include <utility>
 
-#include "base/thread_pool.h"
 #include "image/decode.h"
 #include "runtime/engine.h"
+#include "runtime/options.h"
 
 namespace hunyuan_ocr {
 namespace {
 
-using inkstone::backend::cpu::InstructionSet;
 namespace internal = inkstone;
 
 // Both enums have the same members in the same order.
@@ -24,32 +23,7 @@ double now_ms() {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-[[noreturn]] void raise(internal::Error error) {
-    throw Error(static_cast<ErrorCode>(error.code), std::move(error.stage), std::move(error.subject),
-                std::move(error.message));
-}
-
-template <class T>
-T value_or_throw(internal::Result<T> result) {
-    if (!result) raise(std::move(result).error());
-    return std::move(result).value();
-}
-
-InstructionSet instruction_set(hunyuan_ocr::InstructionSet wanted) {
-    switch (wanted) {
-        case hunyuan_ocr::InstructionSet::reference:
-            return InstructionSet::reference;
-        case hunyuan_ocr::InstructionSet::portable:
-            return InstructionSet::portable;
-        case hunyuan_ocr::InstructionSet::avx2:
-            return InstructionSet::avx2;
-        case hunyuan_ocr::InstructionSet::avx512:
-            return InstructionSet::avx512;
-        case hunyuan_ocr::InstructionSet::automatic:
-            break;
-    }
-    return internal::backend::cpu::best_set();
-}
+using internal::runtime::value_or_throw;
 
 internal::image::Image decode(const Image& image) {
     switch (image.kind()) {
@@ -238,25 +212,8 @@ Result Runtime::Implementation::run(std::span<const Image> images, const Prompt&
 
 Runtime::Runtime(const std::filesystem::path& model_dir, const RuntimeOptions& options)
     : implementation_(std::make_unique<Implementation>()) {
-    const auto refuse = [](const char* option, std::int64_t found) {
-        throw Error(ErrorCode::invalid_argument, "load", option,
-                    "is " + std::to_string(found) + ", expected 0 (the default) or more");
-    };
-    if (options.threads < 0) refuse("threads", options.threads);
-    if (options.min_pixels < 0) refuse("min_pixels", options.min_pixels);
-    if (options.max_pixels < 0) refuse("max_pixels", options.max_pixels);
-    internal::runtime::EngineOptions engine_options;
-    engine_options.instruction_set = instruction_set(options.instruction_set);
-    engine_options.threads = options.threads > 0 ? options.threads : internal::physical_cores();
-    engine_options.min_pixels = options.min_pixels;
-    engine_options.max_pixels = options.max_pixels;
-    engine_options.default_max_pixels = kDefaultCpuMaxPixels;
-    engine_options.memory_limit_bytes = options.memory_limit_bytes;
-    if (options.on_progress)
-        engine_options.on_load = [&options](std::uint64_t done, std::uint64_t total) {
-            options.on_progress({"load", static_cast<std::int64_t>(done), static_cast<std::int64_t>(total)});
-        };
-    implementation_->engine = value_or_throw(internal::runtime::Engine::load(model_dir, std::move(engine_options)));
+    implementation_->engine =
+        value_or_throw(internal::runtime::Engine::load(model_dir, internal::runtime::engine_options(options)));
 }
 
 Runtime::~Runtime() = default;
