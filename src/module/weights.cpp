@@ -50,7 +50,8 @@ Result<Weights> Weights::pack(const graph::Graph& graph, backend::Backend& backe
         sources.push_back({*format, constant.outputs, constant.inputs, constant.source.bytes.data(), constant.inner});
     }
     std::vector<WeightFormat> narrowest(sources.size());
-    share(backend, sources.size(), [&](std::size_t item) { narrowest[item] = narrowest_format(sources[item]); });
+    INKSTONE_CHECK(
+        share(backend, sources.size(), [&](std::size_t item) { narrowest[item] = narrowest_format(sources[item]); }));
     for (std::size_t i = 0; i < sources.size(); ++i) {
         weights.matrices_.push_back({narrowest[i], sources[i].outputs, sources[i].inputs, nullptr});
         total += aligned(weights.matrices_.back().bytes());
@@ -72,10 +73,10 @@ Result<Weights> Weights::pack(const graph::Graph& graph, backend::Backend& backe
         PackedMatrix& matrix = weights.matrices_[i];
         matrix.data = next;
         const std::size_t tiles = matrix.tiles();
-        share(backend, (tiles + kTilesPerItem - 1) / kTilesPerItem, [&, data = next](std::size_t item) {
+        INKSTONE_CHECK(share(backend, (tiles + kTilesPerItem - 1) / kTilesPerItem, [&, data = next](std::size_t item) {
             inkstone::pack(sources[i], matrix.format, data, item * kTilesPerItem,
                            std::min(tiles, (item + 1) * kTilesPerItem));
-        });
+        }));
         next += aligned(matrix.bytes());
         finished(graph.matrices[i].source);
     }

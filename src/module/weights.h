@@ -23,7 +23,7 @@ struct LoadHooks {
 class Weights {
 public:
     // Packs every constant of the graph into the backend's memory; a constant that several nodes use is packed once.
-    // Errors: unsupported (element type, named with its tensor), out_of_memory.
+    // Errors: unsupported (element type, named with its tensor), out_of_memory, cancelled.
     static Result<Weights> pack(const graph::Graph& graph, backend::Backend& backend, const LoadHooks& hooks);
 
     const PackedMatrix& matrix(graph::Matrix matrix) const { return matrices_[matrix.index]; }
