@@ -33,9 +33,11 @@ Error unsupported_type(const std::string& name, tensor::DataType type) {
 }
 
 template <class Work>
-void share(backend::Backend& backend, std::size_t items, Work work) {
-    backend.parallel(
-        items, [](void* context, std::size_t item) { (*static_cast<Work*>(context))(item); }, &work);
+Status share(backend::Backend& backend, std::size_t items, Work work) {
+    if (!backend.parallel(
+            items, [](void* context, std::size_t item) { (*static_cast<Work*>(context))(item); }, &work))
+        return Error{ErrorCode::cancelled, "load weights", "", "loading was cancelled before it was done"};
+    return {};
 }
 
 }  // namespace
