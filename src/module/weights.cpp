@@ -98,7 +98,7 @@ std::string Weights::formats() const {
     std::sort(std::begin(bytes), std::end(bytes), [](const auto& a, const auto& b) { return a.first > b.first; });
     std::string names;
     for (const auto& [count, name] : bytes)
-        if (count > 0) names += (names.empty() ? "" : "+") + std::string(name);
+        if (count > 0) names += (names.empty() ? std::string() : std::string("+")) + std::string(name);
     return names;
 }
 
