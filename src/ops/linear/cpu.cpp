@@ -27,33 +27,34 @@ constexpr std::size_t kRowBlock = 6, kLaneBlock = 1;
 #else
 constexpr std::size_t kRowBlock = 4, kLaneBlock = 1;
 #endif
-constexpr std::size_t kBlockInputs = 256;
+constexpr std::size_t kFewRowsInputs = 128, kManyRowsInputs = 256;
 constexpr std::size_t kWideningRows = 3 * kRowBlock;
+constexpr std::size_t kPrefetchDistance = 2048;      // bytes ahead of a single row's stream
 constexpr std::size_t kCachedRows = 20 * kRowBlock;  // whose inputs stay in the second-level cache
 
 // The weights of 16 outputs (lanes 16 g .. 16 g + 15 of the tile) for one input, in each format.
 struct FloatWeights {
-    static constexpr std::size_t kInputBytes = kTileOutputs * 4;
+    static constexpr std::size_t kGroupsPerInput = kTileLanes, kInputBytes = kTileOutputs * 4;
     INKSTONE_INLINE static Lanes load(const std::byte* input, std::size_t group) {
         return Lanes::load(reinterpret_cast<const float*>(input) + group * Lanes::kCount);
     }
 };
 struct BfloatWeights {
-    static constexpr std::size_t kInputBytes = kTileOutputs * 2;
+    static constexpr std::size_t kGroupsPerInput = kTileLanes, kInputBytes = kTileOutputs * 2;
     INKSTONE_INLINE static Lanes load(const std::byte* input, std::size_t group) {
         const std::byte* words = input + group / 2 * 64;
         return group % 2 == 0 ? widen_low(words) : widen_high(words);
     }
 };
 struct HalfWeights {
-    static constexpr std::size_t kInputBytes = kTileOutputs * 2;
+    static constexpr std::size_t kGroupsPerInput = kTileLanes, kInputBytes = kTileOutputs * 2;
     INKSTONE_INLINE static Lanes load(const std::byte* input, std::size_t group) {
         return widen_half(input + group * 32);
     }
 };
 // The scratch: kLaneBlock groups of one input side by side.
 struct WidenedWeights {
-    static constexpr std::size_t kInputBytes = kLaneBlock * Lanes::kCount * 4;
+    static constexpr std::size_t kGroupsPerInput = kLaneBlock, kInputBytes = kLaneBlock * Lanes::kCount * 4;
     INKSTONE_INLINE static Lanes load(const std::byte* input, std::size_t group) {
         return Lanes::load(reinterpret_cast<const float*>(input) + group % kLaneBlock * Lanes::kCount);
     }
@@ -81,11 +82,18 @@ INKSTONE_INLINE void store_outputs(float* p, std::size_t count, Lanes lanes) {
         lanes.store_first(p, count);
 }
 
+// Memory that a later pass will read, brought closer by this one: `bytes_per_input` for each of its inputs.
+struct Prefetch {
+    const std::byte* begin;
+    std::size_t bytes_per_input;
+};
+
 // kRows rows from first_row on times kGroups groups of 16 outputs from first_group on, sums in registers. `weights`
 // are those of the pass's first input.
 template <class Weights, std::size_t kRows, std::size_t kGroups>
 [[gnu::noinline]] void multiply_block(const Pass& pass, const std::byte* weights, std::size_t first_row,
-                                      std::size_t first_group) {
+                                      std::size_t first_group, Prefetch prefetch) {
+    constexpr std::size_t kPrefetchLines = (Weights::kInputBytes * kGroups / Weights::kGroupsPerInput + 63) / 64;
     const Arguments& arguments = pass.arguments;
     const std::size_t x_stride = arguments.x_stride, y_stride = arguments.y_stride, inputs = pass.inputs();
     const float* x = arguments.x + first_row * x_stride + pass.first_input;
@@ -111,10 +119,18 @@ template <class Weights, std::size_t kRows, std::size_t kGroups>
                 sums[r][g] = load_outputs(y + r * y_stride + g * Lanes::kCount, outputs[g]);
 
     for (std::size_t k = 0; k < inputs; ++k) {
+#pragma GCC unroll 4
+        for (std::size_t line = 0; line < kPrefetchLines; ++line) __builtin_prefetch(prefetch.begin + line * 64, 0, 2);
+        prefetch.begin += prefetch.bytes_per_input;
         Lanes weight[kGroups];
 #pragma GCC unroll 4
-        for (std::size_t g = 0; g < kGroups; ++g) weight[g] = Weights::load(weights, first_group + g);
+        for (std::size_t g = 0; g < kGroups; ++g) {
+            weight[g] = Weights::load(weights, first_group + g);
+            // A single row uses each weight at once: there are no registers for all of them.
+            if (kRows == 1) sums[0][g] = fma(weight[g], Lanes::of(x[k]), sums[0][g]);
+        }
         weights += Weights::kInputBytes;
+        if (kRows == 1) continue;
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < kRows; ++r) {
             const Lanes input = Lanes::of(x[r * x_stride + k]);
@@ -140,22 +156,23 @@ template <class Weights, std::size_t kRows, std::size_t kGroups>
 // `rows` rows, 1 .. kMaximumRows: the instance of multiply_block for that number.
 template <class Weights, std::size_t kGroups, std::size_t kMaximumRows>
 INKSTONE_INLINE void multiply_rows(const Pass& pass, const std::byte* weights, std::size_t first_row, std::size_t rows,
-                                   std::size_t first_group) {
+                                   std::size_t first_group, Prefetch prefetch) {
     if (rows == kMaximumRows)
-        multiply_block<Weights, kMaximumRows, kGroups>(pass, weights, first_row, first_group);
+        multiply_block<Weights, kMaximumRows, kGroups>(pass, weights, first_row, first_group, prefetch);
     else if constexpr (kMaximumRows > 1)
-        multiply_rows<Weights, kGroups, kMaximumRows - 1>(pass, weights, first_row, rows, first_group);
+        multiply_rows<Weights, kGroups, kMaximumRows - 1>(pass, weights, first_row, rows, first_group, prefetch);
 }
 
-// All rows [first_row, end_row) in register blocks of nearly equal height.
+// All rows [first_row, end_row) in register blocks of nearly equal height. The first block prefetches for all.
 template <class Weights>
 INKSTONE_INLINE void multiply_all_rows(const Pass& pass, const std::byte* weights, std::size_t first_row,
-                                       std::size_t end_row, std::size_t first_group) {
+                                       std::size_t end_row, std::size_t first_group, Prefetch prefetch) {
     while (first_row < end_row) {
         const std::size_t left = end_row - first_row, blocks = (left + kRowBlock - 1) / kRowBlock;
         const std::size_t rows = (left + blocks - 1) / blocks;
-        multiply_rows<Weights, kLaneBlock, kRowBlock>(pass, weights, first_row, rows, first_group);
+        multiply_rows<Weights, kLaneBlock, kRowBlock>(pass, weights, first_row, rows, first_group, prefetch);
         first_row += rows;
+        prefetch = {weights, 0};
     }
 }
 
@@ -166,18 +183,25 @@ INKSTONE_INLINE void multiply_tile(const Arguments& arguments, std::size_t t, st
     const std::size_t inputs = arguments.weight.inputs, rows = end_row - first_row;
     const std::byte* tile = arguments.weight.tile(t);
     if (rows == 1) {
-        multiply_block<Weights, 1, kTileLanes>({arguments, t * kTileOutputs, 0, inputs}, tile, first_row, 0);
+        multiply_block<Weights, 1, kTileLanes>({arguments, t * kTileOutputs, 0, inputs}, tile, first_row, 0,
+                                               {tile + kPrefetchDistance, Weights::kInputBytes});
         return;
     }
-    alignas(64) float scratch[kBlockInputs * kLaneBlock * Lanes::kCount];
+    const bool widens = rows >= kWideningRows;
+    const std::size_t step = widens ? kManyRowsInputs : kFewRowsInputs;
+    alignas(64) float scratch[kManyRowsInputs * kLaneBlock * Lanes::kCount];
     std::size_t begin = 0;
     do {  // at least once: a matrix without inputs gives the bias
-        const std::size_t end = inputs - begin < kBlockInputs ? inputs : begin + kBlockInputs;
+        const std::size_t end = inputs - begin < step ? inputs : begin + step;
         const Pass pass{arguments, t * kTileOutputs, begin, end};
         const std::byte* weights = tile + begin * Weights::kInputBytes;
         for (std::size_t group = 0; group < kTileLanes; group += kLaneBlock) {
-            if (rows < kWideningRows) {
-                multiply_all_rows<Weights>(pass, weights, first_row, end_row, group);
+            // The passes over the groups of this block share the prefetching of the next, in this tile or the
+            // following.
+            constexpr std::size_t kShare = Weights::kInputBytes / kTileLanes;
+            const Prefetch next{weights + pass.inputs() * (Weights::kInputBytes + group * kShare), kShare * kLaneBlock};
+            if (!widens) {
+                multiply_all_rows<Weights>(pass, weights, first_row, end_row, group, next);
                 continue;
             }
             float* widened = scratch;
@@ -186,7 +210,7 @@ INKSTONE_INLINE void multiply_tile(const Arguments& arguments, std::size_t t, st
                 for (std::size_t g = 0; g < kLaneBlock; ++g, widened += Lanes::kCount)
                     Weights::load(weights + k * Weights::kInputBytes, group + g).store(widened);
             multiply_all_rows<WidenedWeights>(pass, reinterpret_cast<const std::byte*>(scratch), first_row, end_row,
-                                              group);
+                                              group, next);
         }
         begin = end;
     } while (begin < inputs);
