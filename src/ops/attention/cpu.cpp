@@ -88,9 +88,11 @@ INKSTONE_INLINE std::size_t padded_to_lanes(std::size_t head_dim) {
 }
 INKSTONE_INLINE std::size_t smaller(std::size_t a, std::size_t b) { return a < b ? a : b; }
 
-// scores[l][first column ...] of a group. keys: the block's [head_dim][64] from that column on; next_keys: the same
-// place in the block that will be read next, fetched into the second-level cache meanwhile (pages lie anywhere in
-// memory, so the processor cannot foresee them).
+// The block that will be read next is fetched into the second-level cache meanwhile, front to back: pages lie anywhere
+// in memory, so the processor cannot foresee them.
+
+// scores[l][first column ...] of a group. keys: the block's [head_dim][64] from that column on; next_keys: what to
+// fetch, as many floats as this reads.
 template <std::size_t kLines, std::size_t kColumns>
 INKSTONE_INLINE void score_columns(const float* keys, const float* next_keys, const float* scaled, std::size_t head_dim,
                                    float* scores) {
@@ -115,7 +117,7 @@ INKSTONE_INLINE void score_columns(const float* keys, const float* next_keys, co
             for (std::size_t c = 0; c < kColumns; ++c) sum[l][c] = fma(key[c], x, sum[l][c]);
         }
         keys += kBlockPositions;
-        next_keys += kBlockPositions;
+        next_keys += kColumns * Lanes::kCount;
         scaled += kLines;
     }
 #pragma GCC unroll 8
@@ -131,12 +133,12 @@ template <std::size_t kLines>
     constexpr std::size_t kColumns = columns_at_once(kLines);
     for (std::size_t column = 0; column < kBlockLanes; column += kColumns) {
         const std::size_t at = column * Lanes::kCount;
-        score_columns<kLines, kColumns>(keys + at, next_keys + at, scaled, head_dim, scores + at);
+        score_columns<kLines, kColumns>(keys + at, next_keys + at * head_dim, scaled, head_dim, scores + at);
     }
 }
 
 // output[l][first column ...] of a group += weight[l][j] * values[j], j ascending. values: [count][padded], output:
-// [kLines][padded], both from that column on.
+// [kLines][padded], both from that column on. next_values: what to fetch, sixteen floats for each column and position.
 template <class Vector, std::size_t kLines, std::size_t kColumns>
 INKSTONE_INLINE void add_columns(const float* values, const float* next_values, const float* weight, std::size_t count,
                                  std::size_t padded, float* output) {
@@ -152,7 +154,7 @@ INKSTONE_INLINE void add_columns(const float* values, const float* next_values, 
 #pragma GCC unroll 4
         for (std::size_t c = 0; c < kColumns; ++c) {
             value[c] = Vector::load(values + c * Vector::kCount);
-            __builtin_prefetch(next_values + c * Vector::kCount, 0, 2);
+            __builtin_prefetch(next_values + c * Lanes::kCount, 0, 2);
         }
 #pragma GCC unroll 8
         for (std::size_t l = 0; l < kLines; ++l) {
@@ -161,7 +163,7 @@ INKSTONE_INLINE void add_columns(const float* values, const float* next_values, 
             for (std::size_t c = 0; c < kColumns; ++c) sum[l][c] = fma(x, value[c], sum[l][c]);
         }
         values += padded;
-        next_values += padded;
+        next_values += kColumns * Lanes::kCount;
     }
 #pragma GCC unroll 8
     for (std::size_t l = 0; l < kLines; ++l) {
@@ -179,13 +181,15 @@ template <std::size_t kLines>
     const std::size_t whole = (head_dim + HalfLanes::kCount - 1) / Lanes::kCount * Lanes::kCount;
     std::size_t d = 0;
     for (; d + kColumns * Lanes::kCount <= whole; d += kColumns * Lanes::kCount) {
-        add_columns<Lanes, kLines, kColumns>(values + d, next_values + d, weight, count, padded, output + d);
+        add_columns<Lanes, kLines, kColumns>(values + d, next_values + d * kBlockPositions, weight, count, padded,
+                                             output + d);
     }
     for (; d < whole; d += Lanes::kCount) {
-        add_columns<Lanes, kLines, 1>(values + d, next_values + d, weight, count, padded, output + d);
+        add_columns<Lanes, kLines, 1>(values + d, next_values + d * kBlockPositions, weight, count, padded, output + d);
     }
     if (d < head_dim) {
-        add_columns<HalfLanes, kLines, 1>(values + d, next_values + d, weight, count, padded, output + d);
+        add_columns<HalfLanes, kLines, 1>(values + d, next_values + d * kBlockPositions, weight, count, padded,
+                                          output + d);
     }
 }
 
@@ -297,7 +301,7 @@ INKSTONE_INLINE void add_block(Tile& tile, Block block, Block next, std::size_t 
         for (std::size_t line = first; line < first + lines; ++line) {
             if (count[line] > common) {
                 const std::size_t skip = common * tile.padded;
-                add_group<1>(block.values + skip, next.values + skip, tile.weight + line * kBlockPositions + common,
+                add_group<1>(block.values + skip, next.values, tile.weight + line * kBlockPositions + common,
                              count[line] - common, tile.head_dim, tile.output + line * tile.padded);
             }
         }
