@@ -1,6 +1,7 @@
 // See buffers.h. std::normal_distribution differs between standard libraries, so the numbers are made here.
 #include "testing/buffers.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -23,7 +24,7 @@ GuardedFloats::GuardedFloats(std::size_t count) : storage_(count + 2 * kGuard) {
 }
 
 void GuardedFloats::assign(const std::vector<float>& values) {
-    std::memcpy(data(), values.data(), values.size() * sizeof(float));
+    std::copy(values.begin(), values.end(), data());
 }
 
 bool GuardedFloats::guards_intact() const {
