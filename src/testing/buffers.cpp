@@ -23,9 +23,7 @@ GuardedFloats::GuardedFloats(std::size_t count) : storage_(count + 2 * kGuard) {
     for (float& element : storage_) std::memcpy(&element, &kPattern, sizeof kPattern);
 }
 
-void GuardedFloats::assign(const std::vector<float>& values) {
-    std::copy(values.begin(), values.end(), data());
-}
+void GuardedFloats::assign(const std::vector<float>& values) { std::copy(values.begin(), values.end(), data()); }
 
 bool GuardedFloats::guards_intact() const {
     for (std::size_t i = 0; i < kGuard; ++i)
