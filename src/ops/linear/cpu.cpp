@@ -221,9 +221,12 @@ INKSTONE_INLINE void multiply_tiles(const Arguments& arguments, std::size_t firs
                                     std::size_t first_tile, std::size_t end_tile) {
     for (std::size_t t = first_tile; t < end_tile; ++t)
         for (std::size_t row = first_row; row < end_row;) {
-            const std::size_t end = end_row - row < kCachedRows ? end_row : row + kCachedRows;
-            multiply_tile<Weights>(arguments, t, row, end);
-            row = end;
+            // Chunks of nearly equal size, of whole register blocks.
+            const std::size_t left = end_row - row, chunks = (left + kCachedRows - 1) / kCachedRows;
+            const std::size_t blocks = (left + chunks * kRowBlock - 1) / (chunks * kRowBlock);
+            const std::size_t rows = blocks * kRowBlock < left ? blocks * kRowBlock : left;
+            multiply_tile<Weights>(arguments, t, row, row + rows);
+            row += rows;
         }
 }
 
