@@ -101,7 +101,7 @@ MemoryEstimate Engine::estimate(std::span<const image::Patches> images, std::siz
     MemoryEstimate estimate;
     estimate.weights = weight_bytes();
     const std::size_t tokens = std::min(prompt_tokens + new_tokens, package_.config.text.max_position_embeddings);
-    estimate.cache = (tokens + kBlockPositions - 1) / kBlockPositions * pool_->page_bytes();
+    estimate.cache = (tokens + tensor::kBlockPositions - 1) / tensor::kBlockPositions * pool_->page_bytes();
     for (const image::Patches& image : images) {
         const auto rows = model::vision_rows(package_.config, static_cast<std::size_t>(image.grid_height),
                                              static_cast<std::size_t>(image.grid_width));

@@ -29,7 +29,7 @@ public:
 
 // Cached keys and values as a run sees them: which pages, and for each token row where it stands and what it sees.
 struct KvView {
-    KvLayout layout;
+    tensor::KvLayout layout;
     float* const* const* blocks = nullptr;        // blocks[s][b]: page b of sequence s
     const std::uint32_t* row_sequence = nullptr;  // [rows]; rows of one sequence stand together
     const std::uint32_t* row_position = nullptr;  // [rows]
