@@ -68,7 +68,9 @@ Result<Weights> Weights::pack(const graph::Graph& graph, backend::Backend& backe
         if (hooks.release) hooks.release(source);
         if (hooks.progress) hooks.progress(done);
     };
+    const auto cancelled = [&] { return hooks.cancel != nullptr && hooks.cancel->load(std::memory_order_relaxed); };
     for (std::size_t i = 0; i < sources.size(); ++i) {
+        if (cancelled()) return Error{ErrorCode::cancelled, "load weights", "", "loading was cancelled"};
         PackedMatrix& matrix = weights.matrices_[i];
         matrix.data = next;
         const std::size_t tiles = matrix.tiles();
@@ -94,8 +96,11 @@ std::string Weights::formats() const {
     for (const PackedMatrix& matrix : matrices_) bytes[static_cast<std::size_t>(matrix.format)].first += matrix.bytes();
     std::sort(std::begin(bytes), std::end(bytes), [](const auto& a, const auto& b) { return a.first > b.first; });
     std::string names;
-    for (const auto& [count, name] : bytes)
-        if (count > 0) names += (names.empty() ? "" : "+") + std::string(name);
+    for (const auto& [count, name] : bytes) {
+        if (count == 0) continue;
+        if (!names.empty()) names += '+';
+        names += name;
+    }
     return names;
 }
 

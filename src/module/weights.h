@@ -2,6 +2,7 @@
 // views; immutable afterwards.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -14,6 +15,8 @@
 namespace inkstone::module {
 
 struct LoadHooks {
+    // Looked at before each tensor; null for none.
+    const std::atomic<bool>* cancel = nullptr;
     // After a tensor was packed: its bytes are not needed any more.
     std::function<void(const tensor::TensorView&)> release;
     // Bytes of the checkpoint packed so far.
@@ -23,7 +26,7 @@ struct LoadHooks {
 class Weights {
 public:
     // Packs every constant of the graph into the backend's memory; a constant that several nodes use is packed once.
-    // Errors: unsupported (element type, named with its tensor), out_of_memory.
+    // Errors: unsupported (element type, named with its tensor), out_of_memory, cancelled.
     static Result<Weights> pack(const graph::Graph& graph, backend::Backend& backend, const LoadHooks& hooks);
 
     const PackedMatrix& matrix(graph::Matrix matrix) const { return matrices_[matrix.index]; }
