@@ -72,7 +72,7 @@ struct Graph {
     tensor::KvLayout kv;                   // layers = 0: no attention
 };
 
-// Builds a graph node by node. After the first mistake every call is a no-op and finish() returns it.
+// Builds a graph node by node. After the first mistake what is built is of no use, and finish() returns the mistake.
 class Builder {
 public:
     Value input(std::string_view name, ops::Rows rows, std::size_t width, ElementType type = ElementType::f32);

@@ -98,8 +98,11 @@ std::string Weights::formats() const {
         bytes[static_cast<std::size_t>(matrix.format)].first += matrix.bytes();
     std::sort(std::begin(bytes), std::end(bytes), [](const auto& a, const auto& b) { return a.first > b.first; });
     std::string names;
-    for (const auto& [count, name] : bytes)
-        if (count > 0) names += (names.empty() ? std::string() : std::string("+")) + std::string(name);
+    for (const auto& [count, name] : bytes) {
+        if (count == 0) continue;
+        if (!names.empty()) names += '+';
+        names += name;
+    }
     return names;
 }
 

@@ -49,6 +49,7 @@ EngineOptions engine_options(const hunyuan_ocr::RuntimeOptions& options) {
     engine.min_pixels = options.min_pixels;
     engine.max_pixels = options.max_pixels;
     engine.default_max_pixels = hunyuan_ocr::kDefaultCpuMaxPixels;
+    engine.cancel = options.cancel;
     engine.memory_limit_bytes = options.memory_limit_bytes;
     if (options.on_progress)
         engine.on_load = [&options](std::uint64_t done, std::uint64_t total) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "image/decode.h"
@@ -183,7 +184,7 @@ Profile Runtime::Implementation::profile(const internal::runtime::Answer& answer
 }
 
 Result Runtime::Implementation::run(std::span<const Image> images, const Prompt& prompt,
-                                    const GenerationOptions& options, const OnText& on_text) {
+                                    const GenerationOptions& options, const OnText& on_text) try {
     const std::lock_guard lock(mutex);
     const double start = now_ms();
     internal::runtime::AnswerOptions answer_with = answer_options(options);
@@ -208,6 +209,8 @@ Result Runtime::Implementation::run(std::span<const Image> images, const Prompt&
     result.tokens = std::move(answer.generated.ids);
     result.text = std::move(answer.text);
     return result;
+} catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::out_of_memory, "recognize", "request", "the system has no memory for it; lower max_pixels");
 }
 
 Runtime::Runtime(const std::filesystem::path& model_dir, const RuntimeOptions& options)
@@ -220,20 +223,26 @@ Runtime::~Runtime() = default;
 Runtime::Runtime(Runtime&&) noexcept = default;
 Runtime& Runtime::operator=(Runtime&&) noexcept = default;
 
+Runtime::Implementation& Runtime::implementation() const {
+    if (!implementation_)
+        throw Error(ErrorCode::invalid_argument, "use runtime", "runtime", "was moved from; use the one it went into");
+    return *implementation_;
+}
+
 Profile Runtime::prefill(const Image& image, const Prompt& prompt, const GenerationOptions& options) {
     GenerationOptions none = options;
     none.max_new_tokens = 0;
-    return implementation_->run({&image, 1}, prompt, none, {}).profile;
+    return implementation().run({&image, 1}, prompt, none, {}).profile;
 }
 
 Result Runtime::recognize(const Image& image, const Prompt& prompt, const GenerationOptions& options,
                           const OnText& on_text) {
-    return implementation_->run({&image, 1}, prompt, options, on_text);
+    return implementation().run({&image, 1}, prompt, options, on_text);
 }
 
 Result Runtime::recognize(std::span<const Image> images, const Prompt& prompt, const GenerationOptions& options,
                           const OnText& on_text) {
-    return implementation_->run(images, prompt, options, on_text);
+    return implementation().run(images, prompt, options, on_text);
 }
 
 std::vector<BatchItem> Runtime::recognize_batch(std::span<const Image> images, const Prompt& prompt,
@@ -254,12 +263,12 @@ std::vector<BatchItem> Runtime::recognize_batch(std::span<const Image> images, c
 
 std::vector<std::string> Runtime::tasks() const {
     std::vector<std::string> names;
-    for (const auto& task : implementation_->engine->package().tasks.all()) names.push_back(task.name);
+    for (const auto& task : implementation().engine->package().tasks.all()) names.push_back(task.name);
     return names;
 }
 
 std::string Runtime::load_report() const {
-    const auto& engine = *implementation_->engine;
+    const auto& engine = *implementation().engine;
     const auto mebibytes = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
     return "loaded in " + std::to_string(static_cast<int>(engine.load_ms())) + " ms\n" + "vision weights " +
            mebibytes(engine.vision_weights().bytes()) + " (" + engine.vision_weights().formats() + ")\n" +
@@ -267,8 +276,8 @@ std::string Runtime::load_report() const {
            engine.text_weights().formats() + ")\n";
 }
 
-std::int64_t Runtime::max_pixels() const { return implementation_->engine->max_pixels(); }
+std::int64_t Runtime::max_pixels() const { return implementation().engine->max_pixels(); }
 
-bool Runtime::max_pixels_lowered() const { return implementation_->engine->max_pixels_lowered(); }
+bool Runtime::max_pixels_lowered() const { return implementation().engine->max_pixels_lowered(); }
 
 }  // namespace hunyuan_ocr
