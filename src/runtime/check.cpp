@@ -323,7 +323,7 @@ bool CheckReport::passed() const {
 }
 
 CheckReport check(const fs::path& model_dir, const RuntimeOptions& options, const CancelToken* cancel) {
-    return Check(model_dir, options, cancel).run();
+    return Check(internal::runtime::resolve_model(model_dir), options, cancel).run();
 }
 
 }  // namespace hunyuan_ocr

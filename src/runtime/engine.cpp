@@ -9,6 +9,7 @@
 #include "image/smart_resize.h"
 #include "model/hunyuan_vl/text.h"
 #include "model/hunyuan_vl/vision.h"
+#include "module/operations.h"
 #include "text/detokenizer.h"
 
 namespace inkstone::runtime {
@@ -137,6 +138,33 @@ MemoryEstimate Engine::estimate(std::span<const model::ImageGrid> grids, std::si
     return estimate;
 }
 
+Result<TimeEstimate> Engine::estimate_time(std::span<const model::ImageGrid> grids, std::size_t prompt_tokens) {
+    if (!speed_) {
+        INKSTONE_TRY(speed_, measure_speed(decoder_->session().module()));
+    }
+    // Attention runs at about two thirds of the speed of products (docs/attention.md).
+    constexpr double kAttentionCost = 1.5;
+    const auto ms = [&](const inkstone::module::Operations& work) {
+        return (work.products + kAttentionCost * work.attention) / speed_->operations_per_ms;
+    };
+    TimeEstimate time;
+    for (const model::ImageGrid& grid : grids) {
+        const auto rows = model::vision_rows(package_.config, grid.height, grid.width);
+        const auto patches = static_cast<double>(rows_of(rows, ops::Rows::patch));
+        time.vision_ms += ms(inkstone::module::operations(vision_->module().graph(), rows, patches));
+    }
+    inkstone::module::RowCounts rows{};
+    rows[static_cast<std::size_t>(ops::Rows::token)] = prompt_tokens;
+    rows[static_cast<std::size_t>(ops::Rows::logit)] = 1;
+    const graph::Graph& text = decoder_->session().module().graph();
+    time.prefill_ms = ms(inkstone::module::operations(text, rows, static_cast<double>(prompt_tokens) / 2));
+    // A token reads all weights and the keys and values before it.
+    const std::size_t cached = (prompt_tokens + tensor::kBlockPositions - 1) / tensor::kBlockPositions;
+    time.token_ms =
+        static_cast<double>(text_weights().bytes() + cached * pool_->page_bytes()) / speed_->weight_bytes_per_ms;
+    return time;
+}
+
 Status Engine::check_memory(const MemoryEstimate& estimate) const {
     const std::uint64_t limit = options_.memory_limit_bytes;
     if (limit == 0 || estimate.total() <= limit) return {};
@@ -190,6 +218,10 @@ Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) 
     MemoryEstimate needed = estimate(grids, prompt.ids.size(), options.max_new_tokens);
     for (const image::Image& picture : request.images) needed.images += picture.pixels.size();
     INKSTONE_CHECK(check_memory(needed));
+    if (options.on_estimate) {
+        INKSTONE_TRY(const TimeEstimate time, estimate_time(grids, prompt.ids.size()));
+        options.on_estimate(needed, time);
+    }
 
     std::vector<std::vector<float>> visual(grids.size());
     for (std::size_t i = 0; i < grids.size(); ++i) {

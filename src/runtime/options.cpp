@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/thread_pool.h"
+#include "runtime/hub_cache.h"
 
 namespace inkstone::runtime {
 namespace {
@@ -37,6 +38,12 @@ void refuse_negative(const char* option, std::int64_t value) {
 void raise(Error error) {
     throw hunyuan_ocr::Error(static_cast<hunyuan_ocr::ErrorCode>(error.code), std::move(error.stage),
                              std::move(error.subject), std::move(error.message));
+}
+
+std::filesystem::path resolve_model(const std::filesystem::path& model_dir) {
+    std::error_code error;
+    if (std::filesystem::exists(model_dir, error)) return model_dir;
+    return find_hub_snapshot(model_dir.generic_string()).value_or(model_dir);
 }
 
 EngineOptions engine_options(const hunyuan_ocr::RuntimeOptions& options) {

@@ -26,12 +26,12 @@ double now_ms() {
 
 using internal::runtime::value_or_throw;
 
-internal::image::Image decode(const Image& image) {
+internal::image::Image decode(const Image& image, const internal::image::DecodeOptions& options) {
     switch (image.kind()) {
         case Image::Kind::file:
-            return value_or_throw(internal::image::decode_file(image.path()));
+            return value_or_throw(internal::image::decode_file(image.path(), options));
         case Image::Kind::encoded:
-            return value_or_throw(internal::image::decode(image.bytes(), "image"));
+            return value_or_throw(internal::image::decode(image.bytes(), "image", options));
         case Image::Kind::pixels:
             break;
     }
@@ -40,7 +40,8 @@ internal::image::Image decode(const Image& image) {
                                                                                                                : 4;
     const std::ptrdiff_t stride = image.stride_bytes() != 0 ? image.stride_bytes() : image.width() * channels;
     return value_or_throw(internal::image::from_pixels(image.data(), image.width(), image.height(), stride,
-                                                       static_cast<internal::image::PixelFormat>(image.format())));
+                                                       static_cast<internal::image::PixelFormat>(image.format()),
+                                                       options.background));
 }
 
 ImageInfo image_info(const internal::image::Patches& patches, int merge) {
@@ -110,6 +111,7 @@ Prompt task(std::string name) { return {std::move(name), {}, {}}; }
 Prompt text(std::string prompt) { return {{}, std::move(prompt), {}}; }
 
 struct Runtime::Implementation {
+    internal::image::DecodeOptions decode_options;
     std::mutex mutex;  // the engine serves one call at a time
     std::unique_ptr<internal::runtime::Engine> engine;
 
@@ -144,6 +146,12 @@ internal::runtime::AnswerOptions Runtime::Implementation::answer_options(const G
     answer.max_new_tokens = static_cast<std::size_t>(tokens);
     answer.repetition_penalty = penalty;
     answer.cancel = options.cancel;
+    if (options.on_estimate)
+        answer.on_estimate = [&options](const internal::runtime::MemoryEstimate& memory,
+                                        const internal::runtime::TimeEstimate& time) {
+            options.on_estimate({memory.weights, memory.cache, memory.activations, memory.images, time.vision_ms,
+                                 time.prefill_ms, time.token_ms});
+        };
     if (options.on_progress)
         answer.on_progress = [&options](std::string_view stage, std::int64_t done, std::int64_t total) {
             options.on_progress({stage, done, total});
@@ -192,7 +200,7 @@ Result Runtime::Implementation::run(std::span<const Image> images, const Prompt&
     internal::runtime::Request request;
     request.system = prompt.system;
     request.prompt = prompt_text(prompt);
-    for (const Image& image : images) request.images.push_back(decode(image));
+    for (const Image& image : images) request.images.push_back(decode(image, decode_options));
     const double decode_image_ms = now_ms() - start;
     auto answer = value_or_throw(engine->recognize(std::move(request), answer_with));
 
@@ -215,8 +223,9 @@ Result Runtime::Implementation::run(std::span<const Image> images, const Prompt&
 
 Runtime::Runtime(const std::filesystem::path& model_dir, const RuntimeOptions& options)
     : implementation_(std::make_unique<Implementation>()) {
-    implementation_->engine =
-        value_or_throw(internal::runtime::Engine::load(model_dir, internal::runtime::engine_options(options)));
+    implementation_->decode_options.background = options.background;
+    implementation_->engine = value_or_throw(internal::runtime::Engine::load(
+        internal::runtime::resolve_model(model_dir), internal::runtime::engine_options(options)));
 }
 
 Runtime::~Runtime() = default;
@@ -264,6 +273,18 @@ std::vector<BatchItem> Runtime::recognize_batch(std::span<const Image> images, c
 std::vector<std::string> Runtime::tasks() const {
     std::vector<std::string> names;
     for (const auto& task : implementation().engine->package().tasks.all()) names.push_back(task.name);
+    return names;
+}
+
+std::vector<std::string> tasks(const std::filesystem::path& model_dir) {
+    std::vector<std::string> names;
+    const auto folder = internal::runtime::resolve_model(model_dir);
+    std::error_code error;
+    if (!std::filesystem::is_directory(folder, error))
+        throw Error(ErrorCode::not_found, "choose task", folder.string(),
+                    "is not a folder; expected a checkpoint folder with config.json and model.safetensors");
+    for (const auto& task : value_or_throw(internal::model::hunyuan_vl::Tasks::read(folder)).all())
+        names.push_back(task.name);
     return names;
 }
 
