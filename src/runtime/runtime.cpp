@@ -283,8 +283,8 @@ std::vector<std::string> tasks(const std::filesystem::path& model_dir) {
     if (!std::filesystem::is_directory(folder, error))
         throw Error(ErrorCode::not_found, "choose task", folder.string(),
                     "is not a folder; expected a checkpoint folder with config.json and model.safetensors");
-    for (const auto& task : value_or_throw(internal::model::hunyuan_vl::Tasks::read(folder)).all())
-        names.push_back(task.name);
+    const auto served = value_or_throw(internal::model::hunyuan_vl::Tasks::read(folder));
+    for (const auto& task : served.all()) names.push_back(task.name);
     return names;
 }
 
