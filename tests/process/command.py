@@ -14,6 +14,7 @@ import zlib
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("HUNYUAN_OCR_PROGRAM", str(SOURCE / "build/release/bin/hunyuan-ocr"))
 NANO = SOURCE / "models/nano"
+TINY = SOURCE / "tests/data/tiny"  # random weights, the older names, two shards
 PICTURES = SOURCE / "tests/data/pictures"
 
 # A picture and what the official implementation reads in it (tests/golden/hunyuan_vl/nano/wide.json).

@@ -28,8 +28,18 @@ class Refusals(CommandTest):
                     self.assert_refused(run(option, value, PAGE), option, value, "not in this version", now)
 
     def test_subcommands_of_later_versions_are_refused_by_name(self):
-        self.assert_refused(run("check", str(NANO)), "check", "not in this version")
         self.assert_refused(run("serve", "--port", "8080"), "serve", "not in this version")
+
+    def test_what_check_does_not_take(self):
+        for option in ("--task", "--prompt", "--system", "--max-new-tokens", "--repetition-penalty"):
+            with self.subTest(option):
+                self.assert_refused(run("check", option, "1", str(NANO)), option, "check takes")
+        for option in ("--stats", "--verbose", "--list-tasks"):
+            with self.subTest(option):
+                self.assert_refused(run("check", option, str(NANO)), option, "check takes")
+        self.assert_refused(run("check", "a", "b"), "one model", "a and b")
+        self.assert_refused(run("check", "a", "--model", "b"), "two models", "a", "b")
+        self.assert_refused(run("check", "--threads", "many", "a"), "--threads", "many")
 
     def test_unknown_values_name_the_known_ones(self):
         self.assert_refused(run("--backend", "cuda", PAGE), "cuda", "cpu")

@@ -1,10 +1,8 @@
-"""Answers: text and JSON, standard output and files, names in every writing, full disks, closed pipes, signals."""
+"""Answers: text and JSON, standard output and files, names in every writing, full disks, closed pipes."""
 import json
 import os
 import pty
-import signal
 import subprocess
-import time
 import unittest
 
 from command import PAGE, PAGE_TEXT, PROGRAM, QUIET, CommandTest, environment, png_bytes, run
@@ -221,62 +219,6 @@ class Progress(CommandTest):
 
     def test_quiet(self):
         self.assertEqual(self.terminal_text(*QUIET, str(PAGE)), b"")
-
-
-class Signals(CommandTest):
-    def start(self, *arguments, **options):
-        options.setdefault("stdout", subprocess.DEVNULL)
-        process = subprocess.Popen([PROGRAM, *arguments], stderr=subprocess.PIPE, env=environment(), **options)
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        return process
-
-    def stop(self, process, number):
-        begin = time.monotonic()
-        process.send_signal(number)
-        code = process.wait(timeout=30)
-        self.assertLess(time.monotonic() - begin, 1.0)  # 100 ms, and room for a busy machine
-        return code
-
-    def test_while_reading_pages(self):
-        path = self.file("answer.txt", b"before")
-        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-            process = self.start("--threads", "1", "--stats", "--output", str(path), *[str(PAGE)] * 500)
-            while b"total" not in process.stderr.readline():  # the first page is read
-                pass
-            self.assertEqual(self.stop(process, number), code)
-            self.assertEqual(path.read_bytes(), b"before")
-            self.assertEqual(os.listdir(self.folder), ["answer.txt"])
-
-    def test_while_looking_at_a_picture(self):
-        page = self.file("large.png", png_bytes(960, 800))
-        process = self.start("--threads", "1", "--verbose", *[str(page)] * 100)
-        process.stderr.readline()
-        time.sleep(0.3)
-        self.assertEqual(self.stop(process, signal.SIGINT), 130)
-
-    def test_while_waiting_for_the_picture(self):
-        process = self.start("--threads", "1", "--verbose", "-", stdin=subprocess.PIPE)
-        self.addCleanup(process.stdin.close)
-        process.stderr.readline()
-        time.sleep(0.2)
-        self.assertEqual(self.stop(process, signal.SIGINT), 130)
-
-    def test_while_a_pipe_is_full(self):
-        reader, writer = os.pipe()
-        self.addCleanup(os.close, reader)
-        os.set_blocking(writer, False)
-        try:
-            while True:
-                os.write(writer, b"x" * 4096)
-        except BlockingIOError:
-            os.set_blocking(writer, True)
-        process = self.start(*QUIET, str(PAGE), stdout=writer)
-        os.close(writer)
-        time.sleep(0.5)
-        self.assertIsNone(process.poll())
-        self.assertEqual(self.stop(process, signal.SIGTERM), 143)
 
 
 if __name__ == "__main__":
