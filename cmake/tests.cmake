@@ -31,6 +31,15 @@ foreach(folder ${folders})
   endif()
 endforeach()
 
+# Benchmarks stand beside the code as NAME_benchmark.cpp; each is a target of its own, built only when asked for.
+file(GLOB_RECURSE benchmarks CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*_benchmark.cpp)
+foreach(source ${benchmarks})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} EXCLUDE_FROM_ALL ${source})
+  inkstone_target(${name})
+  target_link_libraries(${name} PRIVATE inkstone_testing)
+endforeach()
+
 if(EXISTS ${PROJECT_SOURCE_DIR}/tests/CMakeLists.txt)
   add_subdirectory(${PROJECT_SOURCE_DIR}/tests tests)
 endif()

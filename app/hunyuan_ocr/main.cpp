@@ -1,5 +1,5 @@
-// hunyuan-ocr: pictures in, their text out. Reads the command line, loads the model, has the pages read, and turns what
-// happened into an exit code (exit_status.h).
+// hunyuan-ocr: pictures in, their text out. Reads the command line, loads the model, has the pages read or the model
+// checked, and turns what happened into an exit code (exit_status.h).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -13,6 +13,7 @@
 #include <system_error>
 #include <variant>
 
+#include "hunyuan_ocr/check_package.h"
 #include "hunyuan_ocr/exit_status.h"
 #include "hunyuan_ocr/model_folder.h"
 #include "hunyuan_ocr/options.h"
@@ -46,20 +47,6 @@ Exit print(Output& output, std::string_view text) {
     return exit_of_stop(output).value_or(Exit::success);
 }
 
-std::filesystem::path model_folder(const Options& options) {
-    if (!options.model_dir.empty()) return options.model_dir;
-    const auto folder = find_default_model();
-    if (!folder) {
-        throw hunyuan_ocr::Error(hunyuan_ocr::ErrorCode::not_found, "find model", "models/nano",
-                                 "the small default model is not beside the program; name a folder with --model");
-    }
-    if (!options.quiet) {
-        say("using " + folder->string() +
-            ", a small English demonstration model; for HunyuanOCR give its published folder: --model FOLDER");
-    }
-    return *folder;
-}
-
 std::optional<UsageError> check_task(const hunyuan_ocr::Runtime& runtime, const std::string& task) {
     const auto tasks = runtime.tasks();
     if (task.empty() || std::find(tasks.begin(), tasks.end(), task) != tasks.end()) return std::nullopt;
@@ -83,12 +70,7 @@ Exit fail(const UsageError& error) {
     return Exit::usage;
 }
 
-Exit read(const Options& options) {
-    if (auto error = check_output(options)) return fail(*error);
-    Output output(cancel_token());
-    if (!options.output.empty() && !output.open(options.output)) return *exit_of_stop(output);
-
-    ProgressLine progress(options.quiet);
+Exit read(const Options& options, Output& output, ProgressLine& progress) {
     hunyuan_ocr::RuntimeOptions runtime_options = options.runtime;
     runtime_options.cancel = &cancel_token();
     runtime_options.on_progress = [&](const hunyuan_ocr::Progress& step) { progress.show("model", step); };
@@ -99,13 +81,23 @@ Exit read(const Options& options) {
     if (options.action == Action::list_tasks) {
         std::string names;
         for (const std::string& name : runtime.tasks()) names += name + "\n";
-        return print(output, names);
+        output.write(names);
+        return Exit::success;
     }
+    return read_pages(runtime, options, output, progress);
+}
 
-    const Exit exit = read_pages(runtime, options, output, progress);
+// Does what needs a model; the output file, when there is one, appears at its end.
+Exit work(const Options& options) {
+    if (auto error = check_output(options)) return fail(*error);
+    Output output(cancel_token());
+    if (!options.output.empty() && !output.open(options.output)) return *exit_of_stop(output);
+    ProgressLine progress(options.quiet);
+    const bool check = options.action == Action::check;
+    const Exit exit = check ? check_package(options, output, progress) : read(options, output, progress);
     if (const auto stopped = exit_of_stop(output)) return *stopped;
-    // A single picture that failed leaves no file; of several the readable ones are kept.
-    if (exit == Exit::success || exit == Exit::pages_failed) output.finish();
+    // A single picture that failed leaves no file; of several the readable ones are kept, and so is a check's report.
+    if (exit == Exit::success || exit == Exit::pages_failed || exit == Exit::check_failed) output.finish();
     return exit_of_stop(output).value_or(exit);
 }
 
@@ -121,7 +113,8 @@ Exit run(int argument_count, const char* const* arguments) {
             return print(output, "hunyuan-ocr " INKSTONE_VERSION "\n");
         case Action::read:
         case Action::list_tasks:
-            return read(options);
+        case Action::check:
+            return work(options);
     }
     return Exit::internal;
 }

@@ -1,12 +1,15 @@
-// Finds the small model that is read with when none is named. Used by main.cpp.
+// Which model a run uses. Used by main.cpp and check_package.cpp.
 #pragma once
 
 #include <filesystem>
-#include <optional>
+
+#include "hunyuan_ocr/options.h"
 
 namespace inkstone::app {
 
-// ../share/inkstone/models/nano beside the program's folder (an installed tree), else the source tree's models/nano.
-std::optional<std::filesystem::path> find_default_model();
+// The model that the options name, as it was given; else the small default model: that of the installation the running
+// program belongs to, else that of the source tree it was built from, with a note on standard error. Throws Error
+// (not_found) when there is none.
+std::filesystem::path model_folder(const Options& options);
 
 }  // namespace inkstone::app

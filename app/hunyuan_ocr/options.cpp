@@ -3,6 +3,7 @@
 #include "hunyuan_ocr/options.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <limits>
 #include <span>
@@ -16,8 +17,13 @@
 namespace inkstone::app {
 namespace {
 
+constexpr std::string_view kCheckSubcommand = "check";
+// What check has no use for.
+constexpr std::array kRequestOptions{"--task",     "--prompt", "--system",  "--max-new-tokens", "--repetition-penalty",
+                                     "--strategy", "--stats",  "--verbose", "--list-tasks"};
 constexpr const char* kModelVariable = "HUNYUAN_OCR_MODEL";
 constexpr std::int64_t kMostThreads = 1024;
+constexpr float kLeastPenalty = 1e-3F, kMostPenalty = 1e3F;
 
 UsageError refused(std::string message) { return UsageError{std::move(message)}; }
 
@@ -103,9 +109,11 @@ void declare(CLI::App& app, RawOptions& raw) {
 std::string help_text(CLI::App& app) {
     std::string text =
         "Usage: hunyuan-ocr [OPTION]... IMAGE...\n"
+        "       hunyuan-ocr check [OPTION]... [FOLDER]\n"
         "Reads the text of pictures with a HunyuanOCR model. Each IMAGE (PNG or JPEG; - is standard input) is a page "
         "of\n"
-        "its own. The text goes to standard output as it comes.\n";
+        "its own. The text goes to standard output as it comes. check tries a model before it is used: its files,\n"
+        "shapes, ids and weights, and a picture through all of it.\n";
     constexpr std::size_t kColumn = 28;
     std::string group;
     for (const CLI::Option* option : app.get_options()) {
@@ -159,15 +167,18 @@ bool is_later_subcommand(std::string_view argument) {
     return std::find(kLaterSubcommands.begin(), kLaterSubcommands.end(), argument) != kLaterSubcommands.end();
 }
 
-// Splits what CLI11 left over into pictures and options that it does not know.
+// Splits what CLI11 left over into a subcommand, pictures and options that it does not know.
 std::optional<UsageError> take_pictures(CLI::App& app, Options& options) {
     bool only_pictures = false;
     for (const std::string& argument : app.remaining()) {
+        const bool is_first = !only_pictures && options.action == Action::read && options.pictures.empty();
         if (!only_pictures && argument == "--") {
             only_pictures = true;
         } else if (!only_pictures && argument.size() > 1 && argument.front() == '-') {
             return unknown_option(app, argument);
-        } else if (!only_pictures && options.pictures.empty() && is_later_subcommand(argument)) {
+        } else if (is_first && argument == kCheckSubcommand) {
+            options.action = Action::check;
+        } else if (is_first && is_later_subcommand(argument)) {
             return refused("the subcommand " + argument +
                            " is not in this version (a picture of this name is written ./" + argument + ")");
         } else {
@@ -176,6 +187,23 @@ std::optional<UsageError> take_pictures(CLI::App& app, Options& options) {
     }
     if (std::count(options.pictures.begin(), options.pictures.end(), kStandardInput) > 1)
         return refused("- (standard input) is given more than once; it holds one picture");
+    return std::nullopt;
+}
+
+// check takes one folder, and no option of a request.
+std::optional<UsageError> take_checked_folder(const CLI::App& app, Options& options) {
+    for (const char* name : kRequestOptions) {
+        if (app.get_option(name)->count() > 0)
+            return refused(std::string(name) + " is of reading pictures; check takes the options of the model, " +
+                           "--json, --output and --quiet");
+    }
+    if (options.pictures.size() > 1)
+        return refused("check takes one model; given are " + options.pictures[0] + " and " + options.pictures[1]);
+    if (options.pictures.empty()) return std::nullopt;
+    if (app.get_option("--model")->count() > 0)
+        return refused("check is given two models, " + options.pictures[0] + " and --model " + options.model_dir);
+    options.model_dir = options.pictures[0];
+    options.pictures.clear();
     return std::nullopt;
 }
 
@@ -297,7 +325,9 @@ std::variant<Options, UsageError> parse_command_line(int argument_count, const c
     }
     if (auto error = take_pictures(app, options)) return *std::move(error);
     if (auto error = take_values(raw, options)) return *std::move(error);
-    if (raw.list_tasks) {
+    if (options.action == Action::check) {
+        if (auto error = take_checked_folder(app, options)) return *std::move(error);
+    } else if (raw.list_tasks) {
         if (!options.pictures.empty()) return refused("--list-tasks takes no picture");
         options.action = Action::list_tasks;
     } else if (options.pictures.empty()) {

@@ -12,12 +12,12 @@
 
 namespace inkstone::app {
 
-enum class Action { read, list_tasks, help, version };
+enum class Action { read, list_tasks, check, help, version };
 
 struct Options {
     Action action = Action::read;
     std::vector<std::string> pictures;  // as given; "-" is standard input
-    std::string model_dir;              // empty: the small default model
+    std::string model_dir;              // a folder, or a name in the hub cache; empty: the small default model
     hunyuan_ocr::RuntimeOptions runtime;
     hunyuan_ocr::Prompt prompt;
     hunyuan_ocr::GenerationOptions generation;

@@ -123,8 +123,7 @@ private:
         }
         if (cancel_token() || output_.failed()) return std::nullopt;
         const std::string name = display_name(picture);
-        const std::string what = error.what();
-        say(what.find(name) == std::string::npos ? name + ": " + what : what);
+        say((error.subject() == name ? "" : name + ": ") + error.what());
         if (options_.json) output_.write(to_json_line(picture, error));
         return error;
     }

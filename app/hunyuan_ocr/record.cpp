@@ -1,6 +1,8 @@
 // Writes results and failures as JSON; the keys are the names of the public structs' fields.
 #include "hunyuan_ocr/record.h"
 
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 namespace inkstone::app {
@@ -77,6 +79,18 @@ std::string to_json_line(const std::string& file, const hunyuan_ocr::Error& erro
                       {"stage", error.stage()},
                       {"subject", error.subject()},
                       {"message", error.message()}}}});
+}
+
+std::string to_json_line(const std::string& model, const hunyuan_ocr::CheckReport& report) {
+    Json items = Json::array();
+    for (const hunyuan_ocr::CheckItem& item : report.items)
+        items.push_back({{"name", item.name}, {"passed", item.passed}, {"detail", item.detail}});
+    return line_of({{"model", model},
+                    {"passed", report.passed()},
+                    {"items", std::move(items)},
+                    {"version", report.version},
+                    {"fingerprint", report.fingerprint},
+                    {"memory_bytes", report.memory_bytes}});
 }
 
 }  // namespace inkstone::app

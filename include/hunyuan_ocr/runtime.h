@@ -203,7 +203,8 @@ struct BatchItem {
 };
 
 // A loaded model. Loading either gives a whole runtime or throws Error; there is no half-loaded state.
-// Safe to call from several threads: calls take turns, and each gets the ids it would get alone.
+// Safe to call from several threads: calls take turns, and each gets the ids it would get alone; a callback must not
+// call its own runtime. A moved-from runtime can be assigned to and destroyed; its calls throw invalid_argument.
 class HUNYUAN_OCR_API Runtime {
 public:
     // model_dir: a checkpoint folder as published. Throws Error.
@@ -237,6 +238,7 @@ public:
 
 private:
     struct Implementation;
+    Implementation& implementation() const;
     std::unique_ptr<Implementation> implementation_;
 };
 

@@ -45,6 +45,7 @@ ErrorCode code_of(int message_code) {
         case JERR_OUT_OF_MEMORY:
             return ErrorCode::out_of_memory;
         case JERR_BAD_PRECISION:
+        case JERR_IMAGE_TOO_BIG:
         case JERR_SOF_UNSUPPORTED:
         case JERR_COMPONENT_COUNT:
         case JERR_CONVERSION_NOTIMPL:

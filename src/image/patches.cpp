@@ -89,11 +89,10 @@ Result<Patches> preprocess(const Image& image, const Preprocessing& preprocessin
     INKSTONE_TRY(const Size size, smart_resize({image.height, image.width},
                                                std::int64_t{preprocessing.patch_size} * preprocessing.merge_size,
                                                preprocessing.min_pixels, preprocessing.max_pixels));
-    constexpr std::int64_t kMaxImageSide = std::int64_t{1} << 30;
-    if (size.width > kMaxImageSide || size.height > kMaxImageSide)
+    if (size.width > kMaxResizeSide || size.height > kMaxResizeSide)
         return invalid(
             std::to_string(size.width) + " x " + std::to_string(size.height) + " pixels",
-            "the resized picture has a side above " + std::to_string(kMaxImageSide) + " pixels: lower min_pixels");
+            "the resized picture has a side above " + std::to_string(kMaxResizeSide) + " pixels: lower min_pixels");
     INKSTONE_TRY(const Image resized,
                  resize_bicubic(image, static_cast<int>(size.width), static_cast<int>(size.height)));
     INKSTONE_TRY(Patches patches, extract_patches(resized, preprocessing));

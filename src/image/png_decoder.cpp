@@ -107,6 +107,7 @@ bool read_end(Reader& reader) {
 
 Error failure(const Reader& reader, std::string_view subject) {
     const std::string message = reader.message[0] != '\0' ? reader.message : "out of memory";
+    // libpng tells by its words alone.
     const bool memory = message.find("emory") != std::string::npos;
     return decode_error(memory ? ErrorCode::out_of_memory : ErrorCode::malformed, subject,
                         "the PNG file cannot be decoded (" + message +

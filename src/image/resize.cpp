@@ -129,11 +129,12 @@ bool height_first(const Image& source, int width, int height) {
 }  // namespace
 
 Result<Image> resize_bicubic(const Image& source, int width, int height) try {
-    if (width < 1 || height < 1 || source.width < 1 || source.height < 1)
-        return Error{ErrorCode::invalid_argument, "resize image",
-                     std::to_string(source.width) + " x " + std::to_string(source.height) + " pixels",
-                     "cannot be made " + std::to_string(width) + " x " + std::to_string(height) +
-                         ": each side must be at least 1 pixel"};
+    for (const int side : {width, height, source.width, source.height})
+        if (side < 1 || side > kMaxResizeSide)
+            return Error{ErrorCode::invalid_argument, "resize image",
+                         std::to_string(source.width) + " x " + std::to_string(source.height) + " pixels",
+                         "cannot be made " + std::to_string(width) + " x " + std::to_string(height) +
+                             ": each side must lie in 1 to " + std::to_string(kMaxResizeSide) + " pixels"};
     if (width == source.width && height == source.height) return source;
 
     // A side that keeps its length needs no pass.

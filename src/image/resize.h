@@ -7,7 +7,10 @@
 
 namespace inkstone::image {
 
-// Any ratio, up or down, is allowed. Errors: invalid_argument (a side below 1), out_of_memory.
+// The longest side before and after: keeps the arithmetic on a filter's support inside int.
+inline constexpr int kMaxResizeSide = 1 << 28;
+
+// Any ratio, up or down, is allowed. Errors: invalid_argument (a side below 1 or above kMaxResizeSide), out_of_memory.
 Result<Image> resize_bicubic(const Image& source, int width, int height);
 
 }  // namespace inkstone::image

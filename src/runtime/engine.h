@@ -32,6 +32,7 @@ struct EngineOptions {
     std::int64_t default_max_pixels = 0;   // 0: no such bound
     std::uint64_t memory_limit_bytes = 0;  // 0: none
     std::function<void(std::uint64_t done, std::uint64_t total)> on_load;  // bytes of weights
+    const std::atomic<bool>* cancel = nullptr;                             // of loading
     // Values that stay readable after a run, for validation.
     std::vector<std::string> vision_taps, text_taps;
 };
@@ -92,8 +93,8 @@ public:
     std::uint64_t activation_bytes() const;
     double load_ms() const { return load_ms_; }
 
-    // What a page of this grid and these numbers of tokens needs.
-    MemoryEstimate estimate(std::span<const image::Patches> images, std::size_t prompt_tokens,
+    // What pictures of these grids and these numbers of tokens need, beside the pictures themselves.
+    MemoryEstimate estimate(std::span<const model::hunyuan_vl::ImageGrid> grids, std::size_t prompt_tokens,
                             std::size_t new_tokens) const;
 
     // For validation: the sessions whose taps were asked for.
@@ -104,6 +105,7 @@ public:
 
 private:
     explicit Engine(Package package) : package_(std::move(package)) {}
+    Status check_context(std::size_t prompt_tokens) const;
     Status check_memory(const MemoryEstimate& estimate) const;
 
     Package package_;

@@ -9,8 +9,8 @@ namespace inkstone::runtime {
 Result<Package> Package::open(const std::filesystem::path& folder) {
     std::error_code error;
     if (!std::filesystem::is_directory(folder, error))
-        return Error{std::filesystem::exists(folder, error) ? ErrorCode::invalid_argument : ErrorCode::not_found,
-                     "open package", folder.string(),
+        return Error{std::filesystem::exists(folder, error) ? ErrorCode::io : ErrorCode::not_found, "open package",
+                     folder.string(),
                      std::filesystem::exists(folder, error)
                          ? "is not a folder; expected a checkpoint folder with config.json and model.safetensors"
                          : "does not exist; expected a checkpoint folder with config.json and model.safetensors"};

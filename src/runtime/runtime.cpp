@@ -3,16 +3,16 @@
 
 #include <chrono>
 #include <mutex>
+#include <new>
 #include <utility>
 
-#include "base/thread_pool.h"
 #include "image/decode.h"
 #include "runtime/engine.h"
+#include "runtime/options.h"
 
 namespace hunyuan_ocr {
 namespace {
 
-using inkstone::backend::cpu::InstructionSet;
 namespace internal = inkstone;
 
 // Both enums have the same members in the same order.
@@ -24,32 +24,7 @@ double now_ms() {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-[[noreturn]] void raise(internal::Error error) {
-    throw Error(static_cast<ErrorCode>(error.code), std::move(error.stage), std::move(error.subject),
-                std::move(error.message));
-}
-
-template <class T>
-T value_or_throw(internal::Result<T> result) {
-    if (!result) raise(std::move(result).error());
-    return std::move(result).value();
-}
-
-InstructionSet instruction_set(hunyuan_ocr::InstructionSet wanted) {
-    switch (wanted) {
-        case hunyuan_ocr::InstructionSet::reference:
-            return InstructionSet::reference;
-        case hunyuan_ocr::InstructionSet::portable:
-            return InstructionSet::portable;
-        case hunyuan_ocr::InstructionSet::avx2:
-            return InstructionSet::avx2;
-        case hunyuan_ocr::InstructionSet::avx512:
-            return InstructionSet::avx512;
-        case hunyuan_ocr::InstructionSet::automatic:
-            break;
-    }
-    return internal::backend::cpu::best_set();
-}
+using internal::runtime::value_or_throw;
 
 internal::image::Image decode(const Image& image) {
     switch (image.kind()) {
@@ -209,7 +184,7 @@ Profile Runtime::Implementation::profile(const internal::runtime::Answer& answer
 }
 
 Result Runtime::Implementation::run(std::span<const Image> images, const Prompt& prompt,
-                                    const GenerationOptions& options, const OnText& on_text) {
+                                    const GenerationOptions& options, const OnText& on_text) try {
     const std::lock_guard lock(mutex);
     const double start = now_ms();
     internal::runtime::AnswerOptions answer_with = answer_options(options);
@@ -234,49 +209,40 @@ Result Runtime::Implementation::run(std::span<const Image> images, const Prompt&
     result.tokens = std::move(answer.generated.ids);
     result.text = std::move(answer.text);
     return result;
+} catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::out_of_memory, "recognize", "request", "the system has no memory for it; lower max_pixels");
 }
 
 Runtime::Runtime(const std::filesystem::path& model_dir, const RuntimeOptions& options)
     : implementation_(std::make_unique<Implementation>()) {
-    const auto refuse = [](const char* option, std::int64_t found) {
-        throw Error(ErrorCode::invalid_argument, "load", option,
-                    "is " + std::to_string(found) + ", expected 0 (the default) or more");
-    };
-    if (options.threads < 0) refuse("threads", options.threads);
-    if (options.min_pixels < 0) refuse("min_pixels", options.min_pixels);
-    if (options.max_pixels < 0) refuse("max_pixels", options.max_pixels);
-    internal::runtime::EngineOptions engine_options;
-    engine_options.instruction_set = instruction_set(options.instruction_set);
-    engine_options.threads = options.threads > 0 ? options.threads : internal::physical_cores();
-    engine_options.min_pixels = options.min_pixels;
-    engine_options.max_pixels = options.max_pixels;
-    engine_options.default_max_pixels = kDefaultCpuMaxPixels;
-    engine_options.memory_limit_bytes = options.memory_limit_bytes;
-    if (options.on_progress)
-        engine_options.on_load = [&options](std::uint64_t done, std::uint64_t total) {
-            options.on_progress({"load", static_cast<std::int64_t>(done), static_cast<std::int64_t>(total)});
-        };
-    implementation_->engine = value_or_throw(internal::runtime::Engine::load(model_dir, std::move(engine_options)));
+    implementation_->engine =
+        value_or_throw(internal::runtime::Engine::load(model_dir, internal::runtime::engine_options(options)));
 }
 
 Runtime::~Runtime() = default;
 Runtime::Runtime(Runtime&&) noexcept = default;
 Runtime& Runtime::operator=(Runtime&&) noexcept = default;
 
+Runtime::Implementation& Runtime::implementation() const {
+    if (!implementation_)
+        throw Error(ErrorCode::invalid_argument, "use runtime", "runtime", "was moved from; use the one it went into");
+    return *implementation_;
+}
+
 Profile Runtime::prefill(const Image& image, const Prompt& prompt, const GenerationOptions& options) {
     GenerationOptions none = options;
     none.max_new_tokens = 0;
-    return implementation_->run({&image, 1}, prompt, none, {}).profile;
+    return implementation().run({&image, 1}, prompt, none, {}).profile;
 }
 
 Result Runtime::recognize(const Image& image, const Prompt& prompt, const GenerationOptions& options,
                           const OnText& on_text) {
-    return implementation_->run({&image, 1}, prompt, options, on_text);
+    return implementation().run({&image, 1}, prompt, options, on_text);
 }
 
 Result Runtime::recognize(std::span<const Image> images, const Prompt& prompt, const GenerationOptions& options,
                           const OnText& on_text) {
-    return implementation_->run(images, prompt, options, on_text);
+    return implementation().run(images, prompt, options, on_text);
 }
 
 std::vector<BatchItem> Runtime::recognize_batch(std::span<const Image> images, const Prompt& prompt,
@@ -297,12 +263,12 @@ std::vector<BatchItem> Runtime::recognize_batch(std::span<const Image> images, c
 
 std::vector<std::string> Runtime::tasks() const {
     std::vector<std::string> names;
-    for (const auto& task : implementation_->engine->package().tasks.all()) names.push_back(task.name);
+    for (const auto& task : implementation().engine->package().tasks.all()) names.push_back(task.name);
     return names;
 }
 
 std::string Runtime::load_report() const {
-    const auto& engine = *implementation_->engine;
+    const auto& engine = *implementation().engine;
     const auto mebibytes = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
     return "loaded in " + std::to_string(static_cast<int>(engine.load_ms())) + " ms\n" + "vision weights " +
            mebibytes(engine.vision_weights().bytes()) + " (" + engine.vision_weights().formats() + ")\n" +
@@ -310,8 +276,8 @@ std::string Runtime::load_report() const {
            engine.text_weights().formats() + ")\n";
 }
 
-std::int64_t Runtime::max_pixels() const { return implementation_->engine->max_pixels(); }
+std::int64_t Runtime::max_pixels() const { return implementation().engine->max_pixels(); }
 
-bool Runtime::max_pixels_lowered() const { return implementation_->engine->max_pixels_lowered(); }
+bool Runtime::max_pixels_lowered() const { return implementation().engine->max_pixels_lowered(); }
 
 }  // namespace hunyuan_ocr

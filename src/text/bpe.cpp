@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 #include "text/byte_level.h"
 
@@ -63,17 +65,25 @@ Status Bpe::add_vocabulary(const TokenizerDefinition& definition, const std::str
     const std::size_t count = vocabulary.size() + definition.added_tokens.size();
     id_limit_ = static_cast<std::int64_t>(2 * count + 1024);
     tokens_.reserve(count);
-    slots_.assign(std::bit_ceil(2 * vocabulary.size()), -1);
+    slots_.assign(std::bit_ceil(2 * vocabulary.size()), Slot{});
+    constexpr std::int64_t kSmallestId = std::numeric_limits<std::int64_t>::min();
+    std::vector<std::pair<std::string_view, std::int64_t>> added;  // by content, sorted
+    for (const AddedTokenDefinition& token : definition.added_tokens) added.emplace_back(token.content, token.id);
+    std::sort(added.begin(), added.end());
     std::string bytes;
     for (const VocabularyEntry& entry : vocabulary) {
         const auto key = [&] { return file + ": model.vocab[" + quoted(entry.token) + "]"; };
         bytes.clear();
         if (const auto foreign = append_token_bytes(entry.token, bytes)) {
             // Control tokens are listed in the vocabulary as they are; words never reach them.
-            const auto& added = definition.added_tokens;
-            if (std::none_of(added.begin(), added.end(), [&](const auto& a) { return a.content == entry.token; }))
+            const auto found = std::lower_bound(added.begin(), added.end(), std::pair(entry.token, kSmallestId));
+            if (found == added.end() || found->first != entry.token)
                 return malformed(key(), "has the character " + name_of(*foreign) +
                                             ", which is not of the 256 of the byte-level alphabet");
+            if (found->second != entry.id)
+                return Error{ErrorCode::mismatch, "tokenizer", key(),
+                             "has the id " + std::to_string(entry.id) + ", but " + std::to_string(found->second) +
+                                 " in added_tokens"};
             INKSTONE_CHECK(place(entry.id, entry.token, key()));
             continue;
         }
@@ -86,9 +96,10 @@ Status Bpe::add_vocabulary(const TokenizerDefinition& definition, const std::str
             (static_cast<std::size_t>(entry.id) < tokens_.size() && tokens_[static_cast<std::size_t>(entry.id)].used))
             return place(entry.id, bytes, key());
         INKSTONE_CHECK(place(entry.id, bytes, {}));
-        std::size_t slot = hash(bytes) & (slots_.size() - 1);
-        while (slots_[slot] >= 0) slot = (slot + 1) & (slots_.size() - 1);
-        slots_[slot] = static_cast<std::int32_t>(entry.id);
+        const std::uint64_t hashed = hash(bytes);
+        std::size_t slot = hashed & (slots_.size() - 1);
+        while (slots_[slot].id >= 0) slot = (slot + 1) & (slots_.size() - 1);
+        slots_[slot] = {static_cast<std::uint32_t>(hashed >> 32U), static_cast<std::int32_t>(entry.id)};
     }
     return {};
 }
@@ -189,10 +200,13 @@ std::uint64_t Bpe::hash(std::string_view bytes) {
 }
 
 std::optional<std::int32_t> Bpe::id_of(std::string_view bytes) const {
-    for (std::size_t slot = hash(bytes) & (slots_.size() - 1); slots_[slot] >= 0;
-         slot = (slot + 1) & (slots_.size() - 1))
-        if (bytes_of(slots_[slot]) == bytes) return slots_[slot];
-    return std::nullopt;
+    const std::uint64_t hashed = hash(bytes);
+    const auto tag = static_cast<std::uint32_t>(hashed >> 32U);
+    for (std::size_t i = hashed & (slots_.size() - 1);; i = (i + 1) & (slots_.size() - 1)) {
+        const Slot slot = slots_[i];
+        if (slot.id < 0) return std::nullopt;
+        if (slot.tag == tag && bytes_of(slot.id) == bytes) return slot.id;
+    }
 }
 
 std::string_view Bpe::bytes_of(std::int32_t id) const {

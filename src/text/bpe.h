@@ -40,6 +40,10 @@ private:
         bool used = false;
         bool special = false;
     };
+    struct Slot {
+        std::uint32_t tag = 0;  // high half of the hash: tokens are compared only where it agrees
+        std::int32_t id = -1;
+    };
     struct Merge {
         std::uint32_t rank = 0;
         std::int32_t id = 0;
@@ -56,9 +60,9 @@ private:
     void merge_short(std::vector<std::int32_t>& ids, std::size_t first, bool special_as_text) const;
     void merge_long(std::vector<std::int32_t>& ids, std::size_t first, bool special_as_text) const;
 
-    std::string bytes_;                // of all tokens, one after another
-    std::vector<Token> tokens_;        // by id
-    std::vector<std::int32_t> slots_;  // open addressing by the hash of the bytes: id or -1, at most half full
+    std::string bytes_;          // of all tokens, one after another
+    std::vector<Token> tokens_;  // by id
+    std::vector<Slot> slots_;    // open addressing by the hash of the bytes, at most half full
     PairTable<Merge> merges_;
     std::int32_t byte_ids_[256];  // -1: not in the vocabulary
     std::int64_t id_limit_ = 0;

@@ -34,6 +34,11 @@ std::optional<std::uint8_t> byte_of_character(char32_t code_point) {
 std::optional<char32_t> append_token_bytes(std::string_view token, std::string& out) {
     const std::size_t before = out.size();
     while (!token.empty()) {
+        if (token.front() > ' ' && token.front() < 0x7F) {
+            out.push_back(token.front());
+            token.remove_prefix(1);
+            continue;
+        }
         const DecodedCharacter character = decode_utf8(token);
         const auto byte = byte_of_character(character.code_point);
         if (!byte) {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "text/regex_syntax.h"
 
@@ -89,7 +89,7 @@ TEST(Regex, LiteralsMatchThemselves) {
 // Sets, not letters, at the end: PCRE2 sees that a letter it needs is missing, and stops at once.
 TEST(Regex, NestedRepeatsGiveUp) {
     const std::string text = std::string(40, 'a') + "c";
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     for (const char* pattern : {"(a+)+[bd]", "(a|a)*[bd]", "(?:a*)*[bd]|(?:a+a+)+[xy]"}) {
         const auto regex = Regex::compile(pattern, "file: key");
         ASSERT_TRUE(regex) << regex.error().text();
@@ -99,8 +99,7 @@ TEST(Regex, NestedRepeatsGiveUp) {
         EXPECT_EQ(status.error().code, ErrorCode::unsupported);
         EXPECT_EQ(status.error().subject, "file: key");
     }
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    EXPECT_LT(taken.count(), 5.0);
+    EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 5.0) << "seconds of processor time";
 }
 
 TEST(Regex, LongMatchesNeedNoDeepStack) {

@@ -16,7 +16,8 @@ using Json = nlohmann::json;
 // A small whole tokenizer: the byte alphabet, three tokens, one control token.
 Json small_file() {
     std::ifstream file(INKSTONE_SOURCE_DIR "/tests/golden/text/tiny.json");
-    Json out = Json::parse(Json::parse(file)["tokenizers"]["added"]["file"].get<std::string>());
+    Json out = Json::parse(file)["tokenizers"]["added"]["file"];
+
     out["normalizer"] = {{"type", "NFC"}};
     out["pre_tokenizer"]["type"] = "Sequence";
     out["pre_tokenizer"] = {
@@ -83,6 +84,8 @@ TEST(TokenizerJson, NumbersAndNamesThatDoNotFit) {
     expect_error("/model/vocab/a", 1e300, kMalformed, {"model.vocab[\"a\"]", "number"});
     expect_error("/model/vocab/a", "7", kMalformed, {"model.vocab[\"a\"]", "string"});
     expect_error("/model/vocab/中", 300, kMalformed, {"model.vocab[\"中\"]", "U+4E2D", "256"});
+    expect_error("/model/vocab/<｜x｜>", 270, kMalformed, {"model.vocab[\"<｜x｜>\"]", "U+FF5C"});
+    expect_error("/model/vocab/a b", 300, ErrorCode::mismatch, {"model.vocab[\"a b\"]", "300", "266"});
     expect_error("/model/merges/0", "b zz", kMalformed, {"model.merges[0]", "zz"});
     expect_error("/model/merges/0", "bc", kMalformed, {"model.merges[0]", "bc"});
     expect_error("/model/merges/0", "a b c", kMalformed, {"model.merges[0]"});
@@ -116,8 +119,7 @@ TEST(TokenizerJson, KeysThatStandTwice) {
         const std::size_t at = text.find(key);
         ASSERT_NE(at, std::string::npos);
         std::string twice = text;
-        twice.insert(at, key + "null,");
-        if (key == "\"a\":") twice.replace(twice.find("null", at), 4, "9");
+        twice.insert(at, key == "\"a\":" ? key + "9," : key + "null,");
         EXPECT_FALSE(Tokenizer::parse(twice, "twice")) << key;
     }
 }

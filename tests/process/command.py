@@ -20,6 +20,9 @@ PICTURES = SOURCE / "tests/data/pictures"
 PAGE = PICTURES / "text_wide.png"
 PAGE_TEXT = json.loads((SOURCE / "tests/golden/hunyuan_vl/nano/wide.json").read_text())["generations"][0]["text"]
 
+# No notes, and one thread: on a busy machine two threads of a small model wait for each other longer than they work.
+QUIET = ("--quiet", "--threads", "1")
+
 
 def environment(**changes):
     """The environment of a run: no model named from outside."""

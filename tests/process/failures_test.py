@@ -3,14 +3,14 @@ import json
 import struct
 import unittest
 
-from command import PAGE, PAGE_TEXT, CommandTest, png_bytes, run
+from command import PAGE, PAGE_TEXT, QUIET, CommandTest, png_bytes, run
 
 TEXT = PAGE_TEXT.encode() + b"\n"
 
 
 class BadPictures(CommandTest):
     def check(self, path, code, *words):
-        result = run("--quiet", str(path))
+        result = run(*QUIET, str(path))
         self.assert_exit(result, code, str(path), *words)
         self.assertEqual(result.stdout, b"")
         return result
@@ -49,7 +49,7 @@ class BadPictures(CommandTest):
 
 class BadModels(CommandTest):
     def check(self, folder, code, *words):
-        result = run("--model", str(folder), str(PAGE))
+        result = run("--threads", "1", "--model", str(folder), str(PAGE))
         self.assert_exit(result, code, *words)
         self.assertEqual(result.stdout, b"")
 
@@ -57,7 +57,7 @@ class BadModels(CommandTest):
         self.check(self.folder / "nothing", 3, "nothing")
 
     def test_a_file_as_folder(self):
-        self.check(PAGE, 3, PAGE.name)
+        self.check(PAGE, 3, PAGE.name, "folder")
 
     def test_empty_folder(self):
         self.check(self.folder, 3, "config.json")
@@ -82,13 +82,13 @@ class BadModels(CommandTest):
 
 class Limits(CommandTest):
     def test_memory(self):
-        result = run("--quiet", "--memory-limit", "1M", str(PAGE))
+        result = run(*QUIET, "--memory-limit", "1M", str(PAGE))
         self.assert_exit(result, 7)
         self.assertEqual(result.stdout, b"")
 
     def test_context(self):
         # The nano's tokenizer takes digits one by one.
-        result = run("--quiet", "--prompt", "7" * 100000, str(PAGE))
+        result = run(*QUIET, "--prompt", "7" * 100000, str(PAGE))
         self.assert_exit(result, 8)
 
 
@@ -98,19 +98,19 @@ class Batch(CommandTest):
         self.bad = self.file("bad.png", b"")
 
     def test_a_bad_page_does_not_end_the_rest(self):
-        result = run("--quiet", str(PAGE), str(self.bad), str(PAGE))
+        result = run(*QUIET, str(PAGE), str(self.bad), str(PAGE))
         self.assert_exit(result, 1, str(self.bad))
         header = b"==> " + str(PAGE).encode() + b" <==\n"
         self.assertEqual(result.stdout, header + TEXT + b"\n" + header + TEXT)
         self.assertEqual(result.stderr.count(b"\n"), 1)
 
     def test_a_bad_first_page(self):
-        result = run("--quiet", str(self.bad), str(PAGE))
+        result = run(*QUIET, str(self.bad), str(PAGE))
         self.assert_exit(result, 1, str(self.bad))
         self.assertEqual(result.stdout, b"==> " + str(PAGE).encode() + b" <==\n" + TEXT)
 
     def test_json_says_what_failed(self):
-        result = run("--quiet", "--json", str(self.bad), str(PAGE))
+        result = run(*QUIET, "--json", str(self.bad), str(PAGE))
         self.assert_exit(result, 1)
         bad, good = map(json.loads, result.stdout.splitlines())
         self.assertEqual(bad["file"], str(self.bad))
@@ -119,7 +119,7 @@ class Batch(CommandTest):
         self.assertEqual(good["text"], PAGE_TEXT)
 
     def test_only_bad_pages(self):
-        result = run("--quiet", str(self.bad), str(self.bad))
+        result = run(*QUIET, str(self.bad), str(self.bad))
         self.assert_exit(result, 1)
         self.assertEqual(result.stdout, b"")
 

@@ -86,7 +86,7 @@ class Accepted(CommandTest):
     def test_the_end_of_options(self):
         self.assert_exit(run("--quiet", "--", "--json"), 3, "--json")
         self.assert_exit(run("--quiet", "--", "-x.png"), 3, "-x.png")
-        self.assert_exit(run("--quiet", "--prompt=--what?", "--max-new-tokens", "1", PAGE), 0)
+        self.assert_exit(run("--threads", "1", "--prompt=--what?", "--max-new-tokens", "1", PAGE), 0)
 
     def test_help_version_and_tasks(self):
         result = run("--help")
@@ -99,7 +99,7 @@ class Accepted(CommandTest):
 
     def test_the_model_from_the_environment(self):
         self.assert_exit(run(PAGE, env=environment(HUNYUAN_OCR_MODEL="/no/such/model")), 3, "/no/such/model")
-        result = run("--model", str(NANO), "--max-new-tokens", "1", PAGE,
+        result = run("--threads", "1", "--model", str(NANO), "--max-new-tokens", "1", PAGE,
                      env=environment(HUNYUAN_OCR_MODEL="/no/such/model"))
         self.assert_exit(result, 0)
 

@@ -1,12 +1,13 @@
 """Answers: text and JSON, standard output and files, names in every writing, full disks, closed pipes, signals."""
 import json
 import os
+import pty
 import signal
 import subprocess
 import time
 import unittest
 
-from command import PAGE, PAGE_TEXT, PROGRAM, CommandTest, environment, png_bytes, run
+from command import PAGE, PAGE_TEXT, PROGRAM, QUIET, CommandTest, environment, png_bytes, run
 
 TEXT = PAGE_TEXT.encode() + b"\n"
 PAGE_BYTES = PAGE.read_bytes()
@@ -20,17 +21,17 @@ class Text(CommandTest):
         self.assertEqual(result.stderr.count(b"\n"), 1)
 
     def test_quiet(self):
-        result = run("--quiet", str(PAGE))
+        result = run(*QUIET, str(PAGE))
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, TEXT, b""))
 
     def test_standard_input(self):
-        result = run("--quiet", "-", stdin=PAGE_BYTES)
+        result = run(*QUIET, "-", stdin=PAGE_BYTES)
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, TEXT, b""))
-        result = run("--quiet", "-", str(PAGE), stdin=b"")
+        result = run(*QUIET, "-", str(PAGE), stdin=b"")
         self.assert_exit(result, 1, "standard input")
 
     def test_the_text_comes_in_pieces(self):
-        with subprocess.Popen([PROGRAM, "--quiet", str(PAGE)], stdout=subprocess.PIPE, env=environment()) as process:
+        with subprocess.Popen([PROGRAM, *QUIET, str(PAGE)], stdout=subprocess.PIPE, env=environment()) as process:
             pieces = []
             while piece := os.read(process.stdout.fileno(), 65536):
                 pieces.append(piece)
@@ -38,7 +39,7 @@ class Text(CommandTest):
         self.assertGreater(len(pieces), 1)
 
     def test_a_cut_answer_is_said(self):
-        result = run("--quiet", "--max-new-tokens", "2", str(PAGE))
+        result = run(*QUIET, "--max-new-tokens", "2", str(PAGE))
         self.assert_exit(result, 0, str(PAGE), "cut", "--max-new-tokens")
         self.assertTrue(TEXT.startswith(result.stdout.rstrip(b"\n")))
         self.assertTrue(result.stdout.endswith(b"\n"))
@@ -47,25 +48,27 @@ class Text(CommandTest):
         model = self.model_with(preprocessor_config={"max_pixels": 4194304})
         page = self.file("large.png", png_bytes(1200, 900))
         arguments = ("--model", str(model), "--max-new-tokens", "1", str(page))
-        self.assert_exit(run(*arguments), 0, "1200x900", "--max-pixels 1080000")
-        self.assertNotIn(b"--max-pixels", run("--quiet", *arguments).stderr)
-        self.assertNotIn(b"--max-pixels", run("--max-pixels", "60000", *arguments).stderr)
+        self.assert_exit(run("--threads", "1", *arguments), 0, "1200x900", "--max-pixels 1080000")
+        for silent in (QUIET, ("--threads", "1", "--max-pixels", "60000")):
+            result = run(*silent, *arguments)
+            self.assert_exit(result, 0)
+            self.assertNotIn(b"--max-pixels", result.stderr)
 
     def test_statistics(self):
-        result = run("--quiet", "--stats", str(PAGE))
+        result = run(*QUIET, "--stats", str(PAGE))
         self.assertEqual(result.stdout, TEXT)
         self.assert_exit(result, 0, "decode", "tokens/s")
         self.assert_exit(result, 0, "memory", "MiB")
 
     def test_verbose(self):
-        result = run("--verbose", str(PAGE))
+        result = run("--threads", "1", "--verbose", str(PAGE))
         self.assertEqual(result.stdout, TEXT)
         self.assertGreater(result.stderr.count(b"\n"), 1)
 
 
 class Json(CommandTest):
     def test_shape(self):
-        result = run("--quiet", "--json", str(PAGE))
+        result = run(*QUIET, "--json", str(PAGE))
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         self.assertEqual(result.stdout.count(b"\n"), 1)
         record = json.loads(result.stdout)
@@ -88,13 +91,13 @@ class Json(CommandTest):
                                                 "draft_cache_length"})
 
     def test_several_pages_are_one_line_each(self):
-        result = run("--quiet", "--json", str(PAGE), "-", stdin=PAGE_BYTES)
+        result = run(*QUIET, "--json", str(PAGE), "-", stdin=PAGE_BYTES)
         records = [json.loads(line) for line in result.stdout.splitlines()]
         self.assertEqual([record["file"] for record in records], [str(PAGE), "-"])
         self.assertEqual({record["text"] for record in records}, {PAGE_TEXT})
 
     def test_finish_reason(self):
-        record = json.loads(run("--quiet", "--json", "--max-new-tokens", "3", str(PAGE)).stdout)
+        record = json.loads(run(*QUIET, "--json", "--max-new-tokens", "3", str(PAGE)).stdout)
         self.assertEqual((record["finish_reason"], len(record["tokens"])), ("length", 3))
 
 
@@ -107,16 +110,16 @@ class Names(CommandTest):
                 path = os.path.join(folder, name)
                 with open(path, "wb") as file:
                     file.write(PAGE_BYTES)
-                result = run(b"--quiet", b"--json", path)
+                result = run(*QUIET, b"--json", path)
                 self.assertEqual((result.returncode, result.stderr), (0, b""))
                 record = json.loads(result.stdout.decode("utf-8"))
                 self.assertEqual(record["file"], path.decode("utf-8", errors="replace"))
                 self.assertEqual(record["text"], PAGE_TEXT)
                 # The same name as output file, and in a header and an error, byte for byte.
-                self.assertEqual(run(b"--quiet", PAGE, b"--output", path + b".txt").returncode, 0)
+                self.assertEqual(run(*QUIET, PAGE, b"--output", path + b".txt").returncode, 0)
                 with open(path + b".txt", "rb") as file:
                     self.assertEqual(file.read(), TEXT)
-                result = run(b"--quiet", path, path + b".missing")
+                result = run(*QUIET, path, path + b".missing")
                 self.assertTrue(result.stdout.startswith(b"==> " + path + b" <==\n"))
                 self.assertIn(path + b".missing", result.stderr)
 
@@ -125,7 +128,7 @@ class OutputFile(CommandTest):
     def test_it_replaces_what_was_there(self):
         path = self.file("answer.txt", b"before")
         path.chmod(0o640)
-        result = run("--quiet", "--output", str(path), str(PAGE))
+        result = run(*QUIET, "--output", str(path), str(PAGE))
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
         self.assertEqual(path.read_bytes(), TEXT)
         self.assertEqual(path.stat().st_mode & 0o777, 0o640)
@@ -135,30 +138,30 @@ class OutputFile(CommandTest):
         target = self.file("target.txt", b"before")
         link = self.folder / "link.txt"
         link.symlink_to(target.name)
-        self.assertEqual(run("--quiet", "--output", str(link), str(PAGE)).returncode, 0)
+        self.assertEqual(run(*QUIET, "--output", str(link), str(PAGE)).returncode, 0)
         self.assertTrue(link.is_symlink())
         self.assertEqual(target.read_bytes(), TEXT)
 
     def test_several_pages_as_lines_of_json(self):
         path = self.folder / "answer.jsonl"
-        self.assertEqual(run("--quiet", "--json", "--output", str(path), str(PAGE), str(PAGE)).returncode, 0)
+        self.assertEqual(run(*QUIET, "--json", "--output", str(path), str(PAGE), str(PAGE)).returncode, 0)
         self.assertEqual([json.loads(line)["text"] for line in path.read_bytes().splitlines()], [PAGE_TEXT] * 2)
 
     def test_a_failed_page_leaves_what_was_there(self):
         path = self.file("answer.txt", b"before")
-        self.assert_exit(run("--quiet", "--output", str(path), str(self.folder / "missing.png")), 3)
+        self.assert_exit(run(*QUIET, "--output", str(path), str(self.folder / "missing.png")), 3)
         self.assertEqual(path.read_bytes(), b"before")
         self.assertEqual(os.listdir(self.folder), ["answer.txt"])
 
     def test_of_several_pages_the_good_ones_are_kept(self):
         path = self.folder / "answer.txt"
-        self.assert_exit(run("--quiet", "--output", str(path), str(PAGE), str(self.folder / "missing.png")), 1)
+        self.assert_exit(run(*QUIET, "--output", str(path), str(PAGE), str(self.folder / "missing.png")), 1)
         self.assertTrue(path.read_bytes().endswith(TEXT))
 
     def test_places_that_cannot_be_written(self):
         for path in (self.folder / "no/folder.txt", self.folder):
             with self.subTest(path):
-                self.assert_exit(run("--quiet", "--output", str(path), str(PAGE)), 10, str(path))
+                self.assert_exit(run(*QUIET, "--output", str(path), str(PAGE)), 10, str(path))
 
     def test_never_the_picture(self):
         page = self.file("page.png", PAGE_BYTES)
@@ -170,9 +173,9 @@ class BrokenOutput(CommandTest):
     def test_full_disk(self):
         for arguments in ((), ("--json",)):
             with open("/dev/full", "wb") as full:
-                result = run("--quiet", *arguments, str(PAGE), stdout=full)
+                result = run(*QUIET, *arguments, str(PAGE), stdout=full)
             self.assert_exit(result, 10, "standard output", "No space left")
-        self.assert_exit(run("--quiet", "--output", "/dev/full", str(PAGE)), 10, "/dev/full", "No space left")
+        self.assert_exit(run(*QUIET, "--output", "/dev/full", str(PAGE)), 10, "/dev/full", "No space left")
         self.assertTrue(os.path.exists("/dev/full"))
         with open("/dev/full", "wb") as full:
             self.assert_exit(run("--help", stdout=full), 10, "No space left")
@@ -182,7 +185,7 @@ class BrokenOutput(CommandTest):
             reader, writer = os.pipe()
             os.close(reader)
             try:
-                result = run("--quiet", *arguments, str(PAGE), stdout=writer)
+                result = run(*QUIET, *arguments, str(PAGE), stdout=writer)
             finally:
                 os.close(writer)
             self.assertEqual((result.returncode, result.stderr), (141, b""))
@@ -193,8 +196,36 @@ class BrokenOutput(CommandTest):
         self.assert_exit(process, 10, "standard output")
 
 
+class Progress(CommandTest):
+    """Only a terminal sees it."""
+
+    def terminal_text(self, *arguments):
+        controller, terminal = pty.openpty()
+        process = subprocess.Popen([PROGRAM, *arguments], stdout=subprocess.DEVNULL, stderr=terminal,
+                                   env=environment())
+        os.close(terminal)
+        text = b""
+        try:
+            while piece := os.read(controller, 65536):
+                text += piece
+        except OSError:  # how Linux says that the other side is closed
+            pass
+        os.close(controller)
+        self.assertEqual(process.wait(timeout=30), 0)
+        return text
+
+    def test_it_is_shown_and_removed(self):
+        text = self.terminal_text(str(PAGE))
+        self.assertIn(b"\r\x1b[K" + PAGE.name.encode() + b": ", text)
+        self.assertTrue(text.endswith(b"\r\x1b[K"))
+
+    def test_quiet(self):
+        self.assertEqual(self.terminal_text(*QUIET, str(PAGE)), b"")
+
+
 class Signals(CommandTest):
     def start(self, *arguments, **options):
+        options.setdefault("stdout", subprocess.DEVNULL)
         process = subprocess.Popen([PROGRAM, *arguments], stderr=subprocess.PIPE, env=environment(), **options)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait)
@@ -211,15 +242,22 @@ class Signals(CommandTest):
     def test_while_reading_pages(self):
         path = self.file("answer.txt", b"before")
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-            process = self.start("--stats", "--output", str(path), *[str(PAGE)] * 500)
+            process = self.start("--threads", "1", "--stats", "--output", str(path), *[str(PAGE)] * 500)
             while b"total" not in process.stderr.readline():  # the first page is read
                 pass
             self.assertEqual(self.stop(process, number), code)
             self.assertEqual(path.read_bytes(), b"before")
             self.assertEqual(os.listdir(self.folder), ["answer.txt"])
 
+    def test_while_looking_at_a_picture(self):
+        page = self.file("large.png", png_bytes(960, 800))
+        process = self.start("--threads", "1", "--verbose", *[str(page)] * 100)
+        process.stderr.readline()
+        time.sleep(0.3)
+        self.assertEqual(self.stop(process, signal.SIGINT), 130)
+
     def test_while_waiting_for_the_picture(self):
-        process = self.start("--verbose", "-", stdin=subprocess.PIPE)
+        process = self.start("--threads", "1", "--verbose", "-", stdin=subprocess.PIPE)
         self.addCleanup(process.stdin.close)
         process.stderr.readline()
         time.sleep(0.2)
@@ -234,7 +272,7 @@ class Signals(CommandTest):
                 os.write(writer, b"x" * 4096)
         except BlockingIOError:
             os.set_blocking(writer, True)
-        process = self.start("--quiet", str(PAGE), stdout=writer)
+        process = self.start(*QUIET, str(PAGE), stdout=writer)
         os.close(writer)
         time.sleep(0.5)
         self.assertIsNone(process.poll())

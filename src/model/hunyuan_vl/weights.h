@@ -28,6 +28,8 @@ public:
     graph::Matrix matrix(graph::Builder& builder, const std::string& name, std::size_t inner = 1) const;
     graph::Vector vector(graph::Builder& builder, const std::string& name, std::size_t skip = 0) const;
 
+    // Every tensor of the model by its class name.
+    const std::map<std::string, const tensor::TensorView*, std::less<>>& tensors() const { return tensors_; }
     // Names on disk that the model does not use.
     const std::vector<std::string>& unused() const { return unused_; }
     // Whether the names on disk are the older ones.

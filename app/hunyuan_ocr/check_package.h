@@ -1,0 +1,15 @@
+// The subcommand check: is a model's folder whole and does it compute? Used by main.cpp.
+#pragma once
+
+#include "hunyuan_ocr/exit_status.h"
+#include "hunyuan_ocr/options.h"
+#include "hunyuan_ocr/output.h"
+#include "hunyuan_ocr/report.h"
+
+namespace inkstone::app {
+
+// Writes what was checked, one item a line or as one JSON object, and says on standard error what failed. Throws Error
+// when cancelled.
+Exit check_package(const Options& options, Output& output, ProgressLine& progress);
+
+}  // namespace inkstone::app

@@ -1,0 +1,61 @@
+// Conversion and checks.
+#include "runtime/options.h"
+
+#include <string>
+#include <utility>
+
+#include "base/thread_pool.h"
+
+namespace inkstone::runtime {
+namespace {
+
+backend::cpu::InstructionSet instruction_set(hunyuan_ocr::InstructionSet wanted) {
+    using backend::cpu::InstructionSet;
+    switch (wanted) {
+        case hunyuan_ocr::InstructionSet::reference:
+            return InstructionSet::reference;
+        case hunyuan_ocr::InstructionSet::portable:
+            return InstructionSet::portable;
+        case hunyuan_ocr::InstructionSet::avx2:
+            return InstructionSet::avx2;
+        case hunyuan_ocr::InstructionSet::avx512:
+            return InstructionSet::avx512;
+        case hunyuan_ocr::InstructionSet::automatic:
+            break;
+    }
+    return backend::cpu::best_set();
+}
+
+void refuse_negative(const char* option, std::int64_t value) {
+    if (value < 0)
+        throw hunyuan_ocr::Error(hunyuan_ocr::ErrorCode::invalid_argument, "load", option,
+                                 "is " + std::to_string(value) + ", expected 0 (the default) or more");
+}
+
+}  // namespace
+
+void raise(Error error) {
+    throw hunyuan_ocr::Error(static_cast<hunyuan_ocr::ErrorCode>(error.code), std::move(error.stage),
+                             std::move(error.subject), std::move(error.message));
+}
+
+EngineOptions engine_options(const hunyuan_ocr::RuntimeOptions& options) {
+    refuse_negative("threads", options.threads);
+    refuse_negative("min_pixels", options.min_pixels);
+    refuse_negative("max_pixels", options.max_pixels);
+    EngineOptions engine;
+    engine.instruction_set = instruction_set(options.instruction_set);
+    engine.threads = options.threads > 0 ? options.threads : physical_cores();
+    engine.min_pixels = options.min_pixels;
+    engine.max_pixels = options.max_pixels;
+    engine.default_max_pixels = hunyuan_ocr::kDefaultCpuMaxPixels;
+    engine.cancel = options.cancel;
+    engine.memory_limit_bytes = options.memory_limit_bytes;
+    if (options.on_progress)
+        engine.on_load = [&options](std::uint64_t done, std::uint64_t total) {
+            options.on_progress({"load", static_cast<std::int64_t>(done), static_cast<std::int64_t>(total)});
+        };
+    return engine;
+}
+
+}  // namespace inkstone::runtime

@@ -1,0 +1,21 @@
+// Public options as the engine takes them, checked. Shared by the runtime and the check of a package.
+#pragma once
+
+#include "hunyuan_ocr/runtime.h"
+#include "runtime/engine.h"
+
+namespace inkstone::runtime {
+
+// Throws hunyuan_ocr::Error (invalid_argument) naming the option. Borrows options.on_progress.
+EngineOptions engine_options(const hunyuan_ocr::RuntimeOptions& options);
+
+// Throws the error as the public type.
+[[noreturn]] void raise(Error error);
+
+template <class T>
+T value_or_throw(Result<T> result) {
+    if (!result) raise(std::move(result).error());
+    return std::move(result).value();
+}
+
+}  // namespace inkstone::runtime
