@@ -50,7 +50,7 @@ protected:
 
 TEST_P(RowRule, PromptInChunksOfAnySize) {
     const Prepared ready = prompt(engine());
-    ASSERT_GT(ready.size(), kBlockPositions);
+    ASSERT_GT(ready.size(), tensor::kBlockPositions);
     const auto expected = logits_in_chunks(engine(), ready, ready.size());
     for (const std::size_t chunk : {1, 7, 16, 64})
         EXPECT_TRUE(equal_bits(logits_in_chunks(engine(), ready, chunk), expected)) << "chunks of " << chunk;
