@@ -5,6 +5,7 @@
 //     std::cout << result.text;
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -124,15 +125,25 @@ struct RuntimeOptions {
     InstructionSet instruction_set = InstructionSet::automatic;
     int threads = 0;                       // 0: physical cores
     std::int64_t min_pixels = 0;           // 0: the package's
-    std::int64_t max_pixels = 0;           // 0: the package's, on the CPU at most default_cpu_max_pixels
+    std::int64_t max_pixels = 0;           // 0: the package's, on the CPU at most kDefaultCpuMaxPixels
     std::uint64_t memory_limit_bytes = 0;  // 0: none; a page that needs more is refused before any work
-    const CancelToken* cancel = nullptr;   // of loading
-    OnProgress on_progress;                // of loading
+    std::array<std::uint8_t, 3> background = {255, 255, 255};  // red, green, blue behind transparent pixels
+    const CancelToken* cancel = nullptr;                       // of loading
+    OnProgress on_progress;                                    // of loading
 };
 
 // On the CPU a page is reduced to this many pixels unless max_pixels asks for more: attention over a full A4 page at
 // 300 dpi takes minutes there.
 constexpr std::int64_t kDefaultCpuMaxPixels = 1024 * 1024;
+
+// What a request needs, told before the work: bytes by purpose, and about how long it takes on this machine.
+struct Estimate {
+    std::uint64_t weight_bytes = 0, cache_bytes = 0, activation_bytes = 0, image_bytes = 0;
+    std::uint64_t total_bytes() const { return weight_bytes + cache_bytes + activation_bytes + image_bytes; }
+    double vision_ms = 0, prefill_ms = 0;  // until the first token
+    double token_ms = 0;                   // each further token
+};
+using OnEstimate = std::function<void(const Estimate&)>;
 
 // The most tokens of an answer when neither GenerationOptions nor the package's generation_config.json says.
 constexpr int kDefaultMaxNewTokens = 4096;
@@ -143,6 +154,7 @@ struct GenerationOptions {
     std::optional<float> repetition_penalty;  // 1: none
     const CancelToken* cancel = nullptr;
     OnProgress on_progress;
+    OnEstimate on_estimate;  // called once sizes are known, before the work; the first call measures some milliseconds
 };
 
 enum class FinishReason {
@@ -202,11 +214,17 @@ struct BatchItem {
     std::optional<Error> error;
 };
 
+// The tasks that a model folder serves, the default first, without loading its weights. Throws Error.
+HUNYUAN_OCR_API std::vector<std::string> tasks(const std::filesystem::path& model_dir);
+
 // A loaded model. Loading either gives a whole runtime or throws Error; there is no half-loaded state.
-// Safe to call from several threads: calls take turns, and each gets the ids it would get alone.
+// Safe to call from several threads: calls take turns, and each gets the ids it would get alone; a callback must not
+// call its own runtime. A moved-from runtime can be assigned to and destroyed; its calls throw invalid_argument.
 class HUNYUAN_OCR_API Runtime {
 public:
-    // model_dir: a checkpoint folder as published. Throws Error.
+    // model_dir: a checkpoint folder as published, or the name of one ("tencent/HunyuanOCR") that the Hugging Face
+    // hub's cache on this machine holds; nothing is downloaded. Callbacks run on the thread that made the call. Throws
+    // Error.
     explicit Runtime(const std::filesystem::path& model_dir, const RuntimeOptions& options = {});
     ~Runtime();
     Runtime(Runtime&&) noexcept;
@@ -237,6 +255,7 @@ public:
 
 private:
     struct Implementation;
+    Implementation& implementation() const;
     std::unique_ptr<Implementation> implementation_;
 };
 

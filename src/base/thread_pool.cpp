@@ -1,4 +1,5 @@
-// The pool's barrier: a generation counter starts a job, a count of busy workers ends it.
+// A generation counter wakes workers; whoever comes while the job is open joins it, and the caller closes it when no
+// item is left and waits for those inside.
 #include "base/thread_pool.h"
 
 #include <sched.h>
@@ -17,6 +18,7 @@ namespace {
 
 // About 20 microseconds: longer than the gaps between operators of a decode step, shorter than a time slice.
 constexpr int kSpins = 1000;
+constexpr std::uint32_t kOpen = 1U << 31;
 
 void pause() {
 #if defined(__x86_64__)
@@ -72,6 +74,19 @@ void ThreadPool::take_items() {
     }
 }
 
+bool ThreadPool::join() {
+    std::uint32_t inside = inside_.load(std::memory_order_relaxed);
+    while ((inside & kOpen) != 0)
+        if (inside_.compare_exchange_weak(inside, inside + 1, std::memory_order_acquire, std::memory_order_relaxed))
+            return true;
+    return false;
+}
+
+void ThreadPool::leave() {
+    // The last one out of a closed job wakes the caller.
+    if (inside_.fetch_sub(1, std::memory_order_release) == 1) inside_.notify_one();
+}
+
 bool ThreadPool::run_erased(std::size_t items, Call call, const void* context) {
     if (items == 0) return !cancelled();
     call_ = call;
@@ -82,17 +97,17 @@ bool ThreadPool::run_erased(std::size_t items, Call call, const void* context) {
         take_items();
         return !cancelled();
     }
-    busy_.store(static_cast<std::uint32_t>(workers_.size()), std::memory_order_relaxed);
+    inside_.store(kOpen, std::memory_order_release);
     generation_.fetch_add(1, std::memory_order_release);
     generation_.notify_all();
     take_items();
-    for (int spin = 0;; ++spin) {
-        const std::uint32_t busy = busy_.load(std::memory_order_acquire);
-        if (busy == 0) break;
+    std::uint32_t inside = inside_.fetch_and(~kOpen, std::memory_order_acquire) & ~kOpen;
+    for (int spin = 0; inside != 0; ++spin) {
         if (spin < spins_)
             pause();
         else
-            busy_.wait(busy, std::memory_order_acquire);
+            inside_.wait(inside, std::memory_order_acquire);
+        inside = inside_.load(std::memory_order_acquire);
     }
     return !cancelled();
 }
@@ -100,16 +115,19 @@ bool ThreadPool::run_erased(std::size_t items, Call call, const void* context) {
 void ThreadPool::worker() {
     std::uint32_t seen = 0;
     for (;;) {
-        for (int spin = 0; generation_.load(std::memory_order_acquire) == seen; ++spin) {
+        std::uint32_t generation = generation_.load(std::memory_order_acquire);
+        for (int spin = 0; generation == seen; ++spin) {
             if (spin < spins_)
                 pause();
             else
                 generation_.wait(seen, std::memory_order_acquire);
+            generation = generation_.load(std::memory_order_acquire);
         }
-        ++seen;
+        seen = generation;
         if (stopping_.load(std::memory_order_relaxed)) return;
+        if (!join()) continue;
         take_items();
-        if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
+        leave();
     }
 }
 

@@ -42,8 +42,10 @@ private:
     bool run_erased(std::size_t items, Call call, const void* context);
     void take_items();
     void worker();
+    bool join();
+    void leave();
 
-    // The job: written by run_erased before generation_ is raised, read by workers after they saw it raised.
+    // The job. Written while it is closed and no worker is inside, read by workers that have joined.
     Call call_ = nullptr;
     const void* context_ = nullptr;
     std::size_t items_ = 0;
@@ -51,8 +53,8 @@ private:
     const std::atomic<bool>* cancel_ = nullptr;
     std::vector<std::thread> workers_;
     alignas(64) std::atomic<std::size_t> next_{0};
-    alignas(64) std::atomic<std::uint32_t> generation_{0};
-    alignas(64) std::atomic<std::uint32_t> busy_{0};
+    alignas(64) std::atomic<std::uint32_t> generation_{0};  // raised with every job: what idle workers watch
+    alignas(64) std::atomic<std::uint32_t> inside_{0};      // kOpen while workers may join, plus how many are inside
     std::atomic<bool> stopping_{false};
 };
 

@@ -32,7 +32,8 @@ std::string describe(const JsonValue& value) {
     return "an object of " + std::to_string(value.as<JsonValue::Object>()->members.size()) + " keys";
 }
 
-std::string bounded(std::string_view kind, std::string low, std::string high, bool has_low, bool has_high) {
+std::string bounded(std::string_view kind, const std::string& low, const std::string& high, bool has_low,
+                    bool has_high) {
     std::string out(kind);
     if (has_low && has_high) return out + " from " + low + " to " + high;
     if (has_low) return out + " of at least " + low;
@@ -253,7 +254,7 @@ Result<Json> Json::member(std::string_view key) const {
 std::vector<std::string> Json::keys() const {
     std::vector<std::string> out;
     if (const auto* object = value_->as<JsonValue::Object>())
-        for (const auto& [key, value] : object->members) out.push_back(key);
+        for (const JsonMember& member : object->members) out.push_back(member.key);
     return out;
 }
 
@@ -266,8 +267,9 @@ bool Json::is_boolean() const { return value_->is<bool>(); }
 bool Json::is_null() const { return value_->is<std::nullptr_t>(); }
 
 std::optional<std::string> nearest_key(std::string_view key, std::span<const std::string> known) {
-    constexpr std::size_t kLongestKey = 64;  // no option is longer; bounds the work on hostile keys
-    if (key.empty() || key.size() > kLongestKey) return std::nullopt;
+    // No option of ours is longer and no object has more keys: bounds the work on hostile files.
+    constexpr std::size_t kLongestKey = 64, kMostKeys = 1000;
+    if (key.empty() || key.size() > kLongestKey || known.size() > kMostKeys) return std::nullopt;
     std::size_t best = std::max<std::size_t>(1, key.size() / 3) + 1;
     std::optional<std::string> nearest;
     for (const std::string& candidate : known) {

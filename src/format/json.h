@@ -92,7 +92,7 @@ private:
 };
 
 // The known key nearest to `key` by edit distance (insertions, deletions, replacements, swapped neighbours), or nothing
-// when none is near: at most a third of the key's length, at least one edit.
+// when none is near (at most a third of the key's length, at least one edit) or there are more than 1000 to look at.
 std::optional<std::string> nearest_key(std::string_view key, std::span<const std::string> known);
 
 }  // namespace inkstone::format

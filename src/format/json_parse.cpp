@@ -34,11 +34,11 @@ public:
         const auto& members = object.members;
         object.by_key.resize(members.size());
         for (std::size_t i = 0; i < members.size(); ++i) object.by_key[i] = static_cast<std::uint32_t>(i);
-        std::ranges::sort(object.by_key, {}, [&](std::uint32_t i) -> const std::string& { return members[i].first; });
+        std::ranges::sort(object.by_key, {}, [&](std::uint32_t i) -> const std::string& { return members[i].key; });
         const auto twice = std::ranges::adjacent_find(
-            object.by_key, {}, [&](std::uint32_t i) -> const std::string& { return members[i].first; });
+            object.by_key, {}, [&](std::uint32_t i) -> const std::string& { return members[i].key; });
         if (twice != object.by_key.end())
-            return fail("has the key \"" + members[*twice].first + "\" twice in one object");
+            return fail("has the key \"" + members[*twice].key + "\" twice in one object");
         return close();
     }
     bool key(std::string& value) override {
@@ -69,7 +69,7 @@ private:
             list->push_back(std::move(value));
         else
             std::get<JsonValue::Object>(open_.back().value.content)
-                .members.emplace_back(std::move(open_.back().key), std::move(value));
+                .members.push_back({std::move(open_.back().key), std::move(value)});
         return true;
     }
 
@@ -112,10 +112,10 @@ std::string place_of(std::string_view text, std::size_t position) {
 const JsonValue* JsonValue::member(std::string_view key) const {
     const auto* object = as<Object>();
     if (object == nullptr) return nullptr;
-    const auto key_at = [&](std::uint32_t i) -> std::string_view { return object->members[i].first; };
+    const auto key_at = [&](std::uint32_t i) -> std::string_view { return object->members[i].key; };
     const auto found = std::ranges::lower_bound(object->by_key, key, {}, key_at);
     if (found == object->by_key.end() || key_at(*found) != key) return nullptr;
-    return &object->members[*found].second;
+    return &object->members[*found].value;
 }
 
 Result<JsonValue> parse_json(std::string_view text, std::string_view name, std::string_view stage, int max_depth) {

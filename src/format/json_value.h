@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -13,11 +12,13 @@
 
 namespace inkstone::format {
 
+struct JsonMember;
+
 struct JsonValue {
     using List = std::vector<JsonValue>;
     struct Object {
-        std::vector<std::pair<std::string, JsonValue>> members;  // in the order of the file
-        std::vector<std::uint32_t> by_key;                       // indices of members, sorted by key
+        std::vector<JsonMember> members;    // in the order of the file
+        std::vector<std::uint32_t> by_key;  // indices of members, sorted by key
     };
     // An integer outside 64 signed bits is held as a double, so that it fails every integer rule.
     std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, List, Object> content;
@@ -32,6 +33,11 @@ struct JsonValue {
     }
     // The member of this object with this key; null when there is none, or when this is no object.
     const JsonValue* member(std::string_view key) const;
+};
+
+struct JsonMember {
+    std::string key;
+    JsonValue value;
 };
 
 // Strict JSON (RFC 8259) in UTF-8. Errors, about `name`: malformed, with line and column.

@@ -94,6 +94,9 @@ std::span<float> Decoder::logits(std::size_t row) {
 }
 
 Status Decoder::prefill(Sequence& sequence, const std::function<void(std::size_t, std::size_t)>& on_chunk) {
+    assert(sequence.size() > 0);
+    // Logits come from a run alone: of a wholly cached sequence the last token runs again.
+    sequence.set_cached(std::min(sequence.cached(), sequence.size() - 1));
     while (sequence.cached() < sequence.size()) {
         StepRows rows{&sequence, std::min(kMaximumRows, sequence.size() - sequence.cached()), 0};
         rows.logits = sequence.cached() + rows.tokens == sequence.size() ? 1 : 0;

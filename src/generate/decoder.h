@@ -42,8 +42,8 @@ public:
     // Logits of the last step: rows in the order of the batch. May be changed in place. Valid until the next step.
     std::span<float> logits(std::size_t row);
 
-    // Caches all tokens of a sequence but the last in chunks, then steps the last chunk with logits of the final token.
-    // on_chunk(done, total) is called after each. Errors: as step.
+    // Caches all tokens of a sequence (at least one) in chunks; logits(0) are then those of the last token, which runs
+    // again when it was cached already. on_chunk(done, total) is called after each chunk. Errors: as step.
     Status prefill(Sequence& sequence, const std::function<void(std::size_t, std::size_t)>& on_chunk = {});
 
 private:

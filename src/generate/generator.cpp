@@ -3,6 +3,7 @@
 #include "generate/generator.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -79,8 +80,8 @@ Result<GeneratorResult> generate(Decoder& decoder, Sequence& sequence, Strategy&
     Run run{decoder, sequence, options, Sampler(decoder.vocabulary(), options.repetition_penalty), {}};
     const std::size_t room = options.context_length - sequence.size();
     const std::size_t answer = std::min({options.max_new_tokens, room, kReservedAnswer});
-    INKSTONE_CHECK(sequence.reserve(sequence.size() + answer + 1));
-    run.result.ids.reserve(answer + 1);
+    INKSTONE_CHECK(sequence.reserve(sequence.size() + answer));
+    run.result.ids.reserve(answer);
     std::vector<std::int32_t> candidates;
     candidates.reserve(kMaximumProposal);
 
@@ -101,14 +102,17 @@ Result<GeneratorResult> generate(Decoder& decoder, Sequence& sequence, Strategy&
                                             options.context_length - sequence.size() - 1});
         candidates.clear();
         strategy.propose(sequence, limit, candidates);
+        assert(candidates.size() <= limit);
         const std::size_t known = sequence.size();
         for (const std::int32_t id : candidates) sequence.append(id);
         const StepRows rows{&sequence, 1 + candidates.size(), 1 + candidates.size()};
+        Status stepped;
         {
             const Stopwatch watch(run.result.decode_ms);
-            INKSTONE_CHECK(decoder.step({&rows, 1}));
+            stepped = decoder.step({&rows, 1});
         }
-        sequence.crop(known);
+        sequence.crop(known);  // candidates leave the sequence, also when the step failed
+        INKSTONE_CHECK(std::move(stepped));
         run.result.steps += 1;
         run.result.proposed += candidates.size();
         std::size_t accepted = 0;
@@ -117,7 +121,7 @@ Result<GeneratorResult> generate(Decoder& decoder, Sequence& sequence, Strategy&
             const bool matches = i < candidates.size() && id == candidates[i];
             going = run.commit(id);
             if (!matches) break;
-            if (going) ++accepted;
+            accepted = sequence.size() - known;  // a stop token is chosen, but not part of the answer
         }
         // Accepted tokens were cached by this very step; the last committed one is not cached yet.
         sequence.set_cached(std::min(known + accepted, sequence.size()));

@@ -35,7 +35,7 @@ struct GeneratorResult {
 };
 
 // Answers the prompt that `sequence` holds. max_new_tokens = 0 gives an empty answer after the prefill. The sequence
-// then holds prompt and answer, cached as far as they were needed.
+// then holds prompt and answer, cached as far as they were needed; after an error, what was chosen before it.
 // Errors: context_full (the prompt alone passes the context: both numbers), out_of_memory, cancelled (the backend's
 // cancel token), numeric.
 Result<GeneratorResult> generate(Decoder& decoder, Sequence& sequence, Strategy& strategy,

@@ -6,6 +6,15 @@
 #include <string>
 
 namespace inkstone::generate {
+namespace {
+
+std::size_t first_nan(std::span<const float> logits) {
+    std::size_t id = 0;
+    while (!std::isnan(logits[id])) ++id;
+    return id;
+}
+
+}  // namespace
 
 Sampler::Sampler(std::size_t vocabulary, float repetition_penalty)
     : penalty_(repetition_penalty), seen_(vocabulary, 0) {
@@ -35,7 +44,8 @@ Result<std::int32_t> Sampler::select(std::span<float> logits) const {
     }
     if (nan || logits.empty() || std::isinf(logits[best]))
         return Error{ErrorCode::numeric, "sample", "logits",
-                     nan ? "hold a NaN: weights or arithmetic overflowed; check the package's weights"
+                     nan ? "hold a NaN at id " + std::to_string(first_nan(logits)) +
+                               ": weights or arithmetic overflowed; check the package's weights"
                          : "have no finite maximum: weights or arithmetic overflowed; check the package's weights"};
     return static_cast<std::int32_t>(best);
 }

@@ -19,8 +19,8 @@ public:
     void observe(std::span<const std::int32_t> ids);
 
     // The token of the highest score, the lowest id among equals. Scores of seen tokens are first divided by the
-    // penalty if positive and multiplied by it if not; logits are changed in place. Errors: numeric (no logit is a
-    // number, or one is NaN: its id).
+    // penalty if positive and multiplied by it if not; logits are changed in place. Errors: numeric (a NaN, with its
+    // id, or no finite maximum).
     Result<std::int32_t> select(std::span<float> logits) const;
 
 private:

@@ -1,6 +1,7 @@
 // Adding nodes: shapes inferred, widths checked.
 #include "graph/graph.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace inkstone::graph {
@@ -108,7 +109,11 @@ Value Builder::attention(Value q, Value k, Value v, std::size_t heads, std::size
     expect("attention", "the queries' width", info(q).width, heads * graph_.kv.head_dim);
     expect("attention", "the keys' width", info(k).width, graph_.kv.kv_heads * graph_.kv.head_dim);
     expect("attention", "the values' width", info(v).width, graph_.kv.kv_heads * graph_.kv.head_dim);
-    if (layer >= graph_.kv.layers) expect("attention", "the layer", layer, graph_.kv.layers);
+    if (layer >= graph_.kv.layers && !mistake_)
+        mistake_ = Error{ErrorCode::mismatch, "build graph", "attention",
+                         "the layer is " + std::to_string(layer) + ", expected less than the cache's " +
+                             std::to_string(graph_.kv.layers)};
+    expect("attention", "query heads beyond whole groups", heads % std::max<std::size_t>(graph_.kv.kv_heads, 1), 0);
     return node(ops::Attention{heads, layer, scale}, {q, k, v}, info(q).rows, info(q).width);
 }
 

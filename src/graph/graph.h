@@ -38,7 +38,7 @@ struct ValueInfo {
     std::string input;  // the name under which a caller feeds it; empty for computed values
 };
 
-// A weight matrix [outputs, inputs] in a checkpoint. inner: see MatrixSource.
+// A weight matrix [outputs, inputs] in a checkpoint. inner: see tensor::MatrixSource.
 struct MatrixConstant {
     std::string name;
     tensor::TensorView source;
@@ -69,17 +69,17 @@ struct Graph {
     std::map<std::string, Value> outputs;  // by name
     std::map<std::string, Value> taps;     // values that validation may ask to keep, by name
     std::vector<std::string> stages;       // parts of the flow that are timed apart, in order
-    KvLayout kv;                           // layers = 0: no attention
+    tensor::KvLayout kv;                   // layers = 0: no attention
 };
 
-// Builds a graph node by node. After the first mistake every call is a no-op and finish() returns it.
+// Builds a graph node by node. After the first mistake what is built is of no use, and finish() returns the mistake.
 class Builder {
 public:
     Value input(std::string_view name, ops::Rows rows, std::size_t width, ElementType type = ElementType::f32);
     Matrix matrix(std::string name, const tensor::TensorView& source, std::size_t outputs, std::size_t inputs,
                   std::size_t inner = 1);
     Vector vector(std::string name, const tensor::TensorView& source, std::size_t count, std::size_t skip = 0);
-    void cache(const KvLayout& layout) { graph_.kv = layout; }
+    void cache(const tensor::KvLayout& layout) { graph_.kv = layout; }
     // Later nodes belong to this stage. Called before the first node.
     void stage(std::string name) { graph_.stages.push_back(std::move(name)); }
 

@@ -24,7 +24,7 @@ Status KvPages::reserve(std::size_t positions) {
 }
 
 void KvPages::crop(std::size_t positions) {
-    const std::size_t keep = (positions + kBlockPositions - 1) / kBlockPositions;
+    const std::size_t keep = (positions + tensor::kBlockPositions - 1) / tensor::kBlockPositions;
     while (pages_.size() > keep) {
         pool_->give_back(pages_.back());
         pages_.pop_back();

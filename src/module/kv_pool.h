@@ -13,9 +13,9 @@ namespace inkstone::module {
 
 class KvPool {
 public:
-    KvPool(backend::Backend& backend, const KvLayout& layout) : backend_(&backend), layout_(layout) {}
+    KvPool(backend::Backend& backend, const tensor::KvLayout& layout) : backend_(&backend), layout_(layout) {}
 
-    const KvLayout& layout() const { return layout_; }
+    const tensor::KvLayout& layout() const { return layout_; }
     std::size_t page_bytes() const { return layout_.page_floats() * sizeof(float); }
     std::size_t pages_lent() const { return pages_.size() - free_.size(); }
     std::size_t bytes() const { return pages_.size() * page_bytes(); }
@@ -26,7 +26,7 @@ public:
 
 private:
     backend::Backend* backend_;
-    KvLayout layout_;
+    tensor::KvLayout layout_;
     std::vector<std::unique_ptr<backend::Memory>> pages_;
     std::vector<float*> free_;
 };
@@ -45,7 +45,7 @@ public:
     void crop(std::size_t positions);
 
     float* const* blocks() const { return pages_.data(); }
-    std::size_t positions() const { return pages_.size() * kBlockPositions; }
+    std::size_t positions() const { return pages_.size() * tensor::kBlockPositions; }
 
 private:
     KvPool* pool_;

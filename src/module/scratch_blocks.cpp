@@ -14,7 +14,7 @@ Result<backend::KvView> ScratchBlocks::prepare(std::size_t rows) {
     }
     blocks_.clear();
     auto* next = memory_ ? reinterpret_cast<float*>(memory_->data()) : nullptr;
-    for (std::size_t block = 0; block * kBlockPositions < rows; ++block, next += layout_.block_floats())
+    for (std::size_t block = 0; block * tensor::kBlockPositions < rows; ++block, next += layout_.block_floats())
         blocks_.push_back(next);
     sequence_ = blocks_.data();
     row_sequence_.assign(rows, 0);

@@ -14,20 +14,20 @@ namespace inkstone::module {
 class ScratchBlocks {
 public:
     // layout.layers is 1.
-    ScratchBlocks(backend::Backend& backend, const KvLayout& layout) : backend_(&backend), layout_(layout) {}
+    ScratchBlocks(backend::Backend& backend, const tensor::KvLayout& layout) : backend_(&backend), layout_(layout) {}
 
     // Blocks for this many rows, every row seeing all of them. The view is valid until the next call.
     // Errors: out_of_memory.
     Result<backend::KvView> prepare(std::size_t rows);
 
-    static std::size_t bytes_for(const KvLayout& layout, std::size_t rows) {
-        return (rows + kBlockPositions - 1) / kBlockPositions * layout.block_floats() * sizeof(float);
+    static std::size_t bytes_for(const tensor::KvLayout& layout, std::size_t rows) {
+        return (rows + tensor::kBlockPositions - 1) / tensor::kBlockPositions * layout.block_floats() * sizeof(float);
     }
     std::size_t bytes() const { return memory_ ? memory_->bytes() : 0; }
 
 private:
     backend::Backend* backend_;
-    KvLayout layout_;
+    tensor::KvLayout layout_;
     std::unique_ptr<backend::Memory> memory_;
     std::vector<float*> blocks_;
     float* const* sequence_ = nullptr;  // blocks_ as the one sequence's page table

@@ -14,14 +14,14 @@ constexpr std::size_t kTilesPerItem = 8;
 
 std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-std::optional<WeightFormat> weight_format(tensor::DataType type) {
+std::optional<tensor::WeightFormat> weight_format(tensor::DataType type) {
     switch (type) {
         case tensor::DataType::f32:
-            return WeightFormat::f32;
+            return tensor::WeightFormat::f32;
         case tensor::DataType::bf16:
-            return WeightFormat::bf16;
+            return tensor::WeightFormat::bf16;
         case tensor::DataType::f16:
-            return WeightFormat::f16;
+            return tensor::WeightFormat::f16;
         default:
             return std::nullopt;
     }
@@ -33,24 +33,27 @@ Error unsupported_type(const std::string& name, tensor::DataType type) {
 }
 
 template <class Work>
-void share(backend::Backend& backend, std::size_t items, Work work) {
-    backend.parallel(
-        items, [](void* context, std::size_t item) { (*static_cast<Work*>(context))(item); }, &work);
+Status share(backend::Backend& backend, std::size_t items, Work work) {
+    if (!backend.parallel(
+            items, [](void* context, std::size_t item) { (*static_cast<Work*>(context))(item); }, &work))
+        return Error{ErrorCode::cancelled, "load weights", "", "loading was cancelled before it was done"};
+    return {};
 }
 
 }  // namespace
 
 Result<Weights> Weights::pack(const graph::Graph& graph, backend::Backend& backend, const LoadHooks& hooks) {
     Weights weights;
-    std::vector<MatrixSource> sources;
+    std::vector<tensor::MatrixSource> sources;
     std::size_t total = 0;
     for (const graph::MatrixConstant& constant : graph.matrices) {
         const auto format = weight_format(constant.source.type);
         if (!format) return unsupported_type(constant.name, constant.source.type);
         sources.push_back({*format, constant.outputs, constant.inputs, constant.source.bytes.data(), constant.inner});
     }
-    std::vector<WeightFormat> narrowest(sources.size());
-    share(backend, sources.size(), [&](std::size_t item) { narrowest[item] = narrowest_format(sources[item]); });
+    std::vector<tensor::WeightFormat> narrowest(sources.size());
+    INKSTONE_CHECK(share(backend, sources.size(),
+                         [&](std::size_t item) { narrowest[item] = tensor::narrowest_format(sources[item]); }));
     for (std::size_t i = 0; i < sources.size(); ++i) {
         weights.matrices_.push_back({narrowest[i], sources[i].outputs, sources[i].inputs, nullptr});
         total += aligned(weights.matrices_.back().bytes());
@@ -69,13 +72,13 @@ Result<Weights> Weights::pack(const graph::Graph& graph, backend::Backend& backe
         if (hooks.progress) hooks.progress(done);
     };
     for (std::size_t i = 0; i < sources.size(); ++i) {
-        PackedMatrix& matrix = weights.matrices_[i];
+        tensor::PackedMatrix& matrix = weights.matrices_[i];
         matrix.data = next;
         const std::size_t tiles = matrix.tiles();
-        share(backend, (tiles + kTilesPerItem - 1) / kTilesPerItem, [&, data = next](std::size_t item) {
-            inkstone::pack(sources[i], matrix.format, data, item * kTilesPerItem,
-                           std::min(tiles, (item + 1) * kTilesPerItem));
-        });
+        INKSTONE_CHECK(share(backend, (tiles + kTilesPerItem - 1) / kTilesPerItem, [&, data = next](std::size_t item) {
+            tensor::pack(sources[i], matrix.format, data, item * kTilesPerItem,
+                         std::min(tiles, (item + 1) * kTilesPerItem));
+        }));
         next += aligned(matrix.bytes());
         finished(graph.matrices[i].source);
     }
@@ -91,11 +94,15 @@ Result<Weights> Weights::pack(const graph::Graph& graph, backend::Backend& backe
 
 std::string Weights::formats() const {
     std::pair<std::size_t, std::string_view> bytes[] = {{0, "f32"}, {0, "bf16"}, {0, "f16"}};
-    for (const PackedMatrix& matrix : matrices_) bytes[static_cast<std::size_t>(matrix.format)].first += matrix.bytes();
+    for (const tensor::PackedMatrix& matrix : matrices_)
+        bytes[static_cast<std::size_t>(matrix.format)].first += matrix.bytes();
     std::sort(std::begin(bytes), std::end(bytes), [](const auto& a, const auto& b) { return a.first > b.first; });
     std::string names;
-    for (const auto& [count, name] : bytes)
-        if (count > 0) names += (names.empty() ? "" : "+") + std::string(name);
+    for (const auto& [count, name] : bytes) {
+        if (count == 0) continue;
+        if (!names.empty()) names += '+';
+        names += name;
+    }
     return names;
 }
 

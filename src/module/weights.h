@@ -23,10 +23,10 @@ struct LoadHooks {
 class Weights {
 public:
     // Packs every constant of the graph into the backend's memory; a constant that several nodes use is packed once.
-    // Errors: unsupported (element type, named with its tensor), out_of_memory.
+    // Errors: unsupported (element type, named with its tensor), out_of_memory, cancelled.
     static Result<Weights> pack(const graph::Graph& graph, backend::Backend& backend, const LoadHooks& hooks);
 
-    const PackedMatrix& matrix(graph::Matrix matrix) const { return matrices_[matrix.index]; }
+    const tensor::PackedMatrix& matrix(graph::Matrix matrix) const { return matrices_[matrix.index]; }
     const float* vector(graph::Vector vector) const { return vectors_[vector.index]; }
     std::size_t bytes() const { return memory_ ? memory_->bytes() : 0; }
     // Storage formats in use, most bytes first: "bf16", "bf16+f32", ...
@@ -34,7 +34,7 @@ public:
 
 private:
     std::unique_ptr<backend::Memory> memory_;
-    std::vector<PackedMatrix> matrices_;
+    std::vector<tensor::PackedMatrix> matrices_;
     std::vector<const float*> vectors_;
 };
 

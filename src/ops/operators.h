@@ -78,7 +78,7 @@ struct Operand {
 struct Operator {
     Parameters parameters;
     std::vector<Operand> inputs, outputs;
-    std::vector<PackedMatrix> matrices;
+    std::vector<tensor::PackedMatrix> matrices;
     std::vector<const float*> vectors;
 };
 

@@ -19,6 +19,8 @@ namespace internal = inkstone;
 namespace model = internal::model::hunyuan_vl;
 namespace fs = std::filesystem;
 
+// Tokens of a usual prompt beside its picture.
+constexpr std::size_t kPromptTokens = 64;
 // Released configurations differ in these: 1.5 lengthened the context and raised the picture limit.
 constexpr std::size_t kContextOf15 = 131072, kContextOf10 = 32768;
 
@@ -231,11 +233,10 @@ private:
         const auto& preprocessing = engine_->package().preprocessing;
         const int factor = preprocessing.patch_size * preprocessing.merge_size;
         const double side = std::sqrt(static_cast<double>(engine_->max_pixels()));
-        internal::image::Patches page;
-        page.grid_height = page.grid_width = std::max(1, static_cast<int>(side) / factor) * preprocessing.merge_size;
-        const std::size_t tokens = model::visual_tokens(config_, static_cast<std::size_t>(page.grid_height),
-                                                        static_cast<std::size_t>(page.grid_width)) +
-                                   64;
+        const auto grid = static_cast<std::size_t>(std::max(1, static_cast<int>(side) / factor)) *
+                          static_cast<std::size_t>(preprocessing.merge_size);
+        const model::ImageGrid page{grid, grid};
+        const std::size_t tokens = model::visual_tokens(config_, grid, grid) + kPromptTokens;
         report_.memory_bytes =
             engine_->estimate({&page, 1}, tokens, static_cast<std::size_t>(kDefaultMaxNewTokens)).total();
         passed("load", std::to_string(static_cast<int>(engine_->load_ms())) + " ms, weights " +
@@ -322,7 +323,7 @@ bool CheckReport::passed() const {
 }
 
 CheckReport check(const fs::path& model_dir, const RuntimeOptions& options, const CancelToken* cancel) {
-    return Check(model_dir, options, cancel).run();
+    return Check(internal::runtime::resolve_model(model_dir), options, cancel).run();
 }
 
 }  // namespace hunyuan_ocr

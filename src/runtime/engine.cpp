@@ -6,8 +6,10 @@
 #include <cmath>
 #include <utility>
 
+#include "image/smart_resize.h"
 #include "model/hunyuan_vl/text.h"
 #include "model/hunyuan_vl/vision.h"
+#include "module/operations.h"
 #include "text/detokenizer.h"
 
 namespace inkstone::runtime {
@@ -36,6 +38,16 @@ public:
 private:
     backend::Backend& backend_;
 };
+
+// The patches that a picture will have.
+Result<model::ImageGrid> grid_of(const image::Image& picture, const image::Preprocessing& preprocessing) {
+    INKSTONE_TRY(const image::Size size,
+                 image::smart_resize({picture.height, picture.width},
+                                     std::int64_t{preprocessing.patch_size} * preprocessing.merge_size,
+                                     preprocessing.min_pixels, preprocessing.max_pixels));
+    return model::ImageGrid{static_cast<std::size_t>(size.height / preprocessing.patch_size),
+                            static_cast<std::size_t>(size.width / preprocessing.patch_size)};
+}
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string((bytes + (1U << 20) - 1) >> 20) + " MiB"; }
 
@@ -74,6 +86,7 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::filesystem::path& folder
     INKSTONE_TRY(engine->backend_, backend::cpu::CpuBackend::create(chosen.instruction_set, chosen.threads));
     backend::Backend& backend = *engine->backend_;
 
+    const CancelScope cancel(backend, chosen.cancel);
     std::uint64_t before = 0, done = 0;
     inkstone::module::LoadHooks hooks;
     hooks.release = [&](const tensor::TensorView& view) { checkpoint.release(view); };
@@ -88,6 +101,8 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::filesystem::path& folder
     engine->scratch_ = std::make_unique<inkstone::module::ScratchBlocks>(backend, vision_module->graph().kv);
     INKSTONE_TRY(engine->vision_, inkstone::module::Session::create(std::move(vision_module), chosen.vision_taps));
     INKSTONE_TRY(engine->decoder_, generate::Decoder::create(std::move(text_module), chosen.text_taps));
+    engine->options_.on_load = nullptr;  // the caller's, for the length of loading
+    engine->options_.cancel = nullptr;
     engine->load_ms_ = now_ms() - start;
     return engine;
 }
@@ -96,28 +111,58 @@ std::uint64_t Engine::activation_bytes() const {
     return vision_->arena_bytes() + decoder_->session().arena_bytes() + scratch_->bytes();
 }
 
-MemoryEstimate Engine::estimate(std::span<const image::Patches> images, std::size_t prompt_tokens,
+MemoryEstimate Engine::estimate(std::span<const model::ImageGrid> grids, std::size_t prompt_tokens,
                                 std::size_t new_tokens) const {
     MemoryEstimate estimate;
     estimate.weights = weight_bytes();
     const std::size_t tokens = std::min(prompt_tokens + new_tokens, package_.config.text.max_position_embeddings);
-    estimate.cache = (tokens + kBlockPositions - 1) / kBlockPositions * pool_->page_bytes();
-    for (const image::Patches& image : images) {
-        const auto rows = model::vision_rows(package_.config, static_cast<std::size_t>(image.grid_height),
-                                             static_cast<std::size_t>(image.grid_width));
+    estimate.cache = (tokens + tensor::kBlockPositions - 1) / tensor::kBlockPositions * pool_->page_bytes();
+    const auto patch_size = static_cast<std::size_t>(package_.preprocessing.patch_size);
+    std::uint64_t largest_picture = 0;
+    for (const model::ImageGrid& grid : grids) {
+        const auto rows = model::vision_rows(package_.config, grid.height, grid.width);
         const std::size_t patches = rows_of(rows, ops::Rows::patch);
         estimate.activations = std::max<std::uint64_t>(
             estimate.activations, vision_->planned_bytes(rows) + inkstone::module::ScratchBlocks::bytes_for(
                                                                      vision_->module().graph().kv, patches));
-        estimate.images += patches * 3 * static_cast<std::size_t>(package_.preprocessing.patch_size) *
-                               static_cast<std::size_t>(package_.preprocessing.patch_size) * sizeof(float) +
-                           rows_of(rows, ops::Rows::visual) * package_.config.text.hidden_size * sizeof(float);
+        // Resized samples and the floats made of them.
+        largest_picture = std::max<std::uint64_t>(
+            largest_picture, patches * 3 * patch_size * patch_size * (sizeof(std::uint8_t) + sizeof(float)));
+        estimate.images += rows_of(rows, ops::Rows::visual) * package_.config.text.hidden_size * sizeof(float);
     }
+    estimate.images += largest_picture;
     inkstone::module::RowCounts rows{};
     rows[static_cast<std::size_t>(ops::Rows::token)] = std::min(prompt_tokens, generate::Decoder::kMaximumRows);
     rows[static_cast<std::size_t>(ops::Rows::logit)] = 1;
     estimate.activations += decoder_->session().planned_bytes(rows);
     return estimate;
+}
+
+Result<TimeEstimate> Engine::estimate_time(std::span<const model::ImageGrid> grids, std::size_t prompt_tokens) {
+    if (!speed_) {
+        INKSTONE_TRY(speed_, measure_speed(decoder_->session().module()));
+    }
+    // Attention runs at about two thirds of the speed of products (docs/attention.md).
+    constexpr double kAttentionCost = 1.5;
+    const auto ms = [&](const inkstone::module::Operations& work) {
+        return (work.products + kAttentionCost * work.attention) / speed_->operations_per_ms;
+    };
+    TimeEstimate time;
+    for (const model::ImageGrid& grid : grids) {
+        const auto rows = model::vision_rows(package_.config, grid.height, grid.width);
+        const auto patches = static_cast<double>(rows_of(rows, ops::Rows::patch));
+        time.vision_ms += ms(inkstone::module::operations(vision_->module().graph(), rows, patches));
+    }
+    inkstone::module::RowCounts rows{};
+    rows[static_cast<std::size_t>(ops::Rows::token)] = prompt_tokens;
+    rows[static_cast<std::size_t>(ops::Rows::logit)] = 1;
+    const graph::Graph& text = decoder_->session().module().graph();
+    time.prefill_ms = ms(inkstone::module::operations(text, rows, static_cast<double>(prompt_tokens) / 2));
+    // A token reads all weights and the keys and values before it.
+    const std::size_t cached = (prompt_tokens + tensor::kBlockPositions - 1) / tensor::kBlockPositions;
+    time.token_ms =
+        static_cast<double>(text_weights().bytes() + cached * pool_->page_bytes()) / speed_->weight_bytes_per_ms;
+    return time;
 }
 
 Status Engine::check_memory(const MemoryEstimate& estimate) const {
@@ -129,6 +174,14 @@ Status Engine::check_memory(const MemoryEstimate& estimate) const {
                      mebibytes(estimate.activations) + ", pictures " + mebibytes(estimate.images) +
                      "), more than the limit of " + mebibytes(limit) +
                      "; lower max_pixels or max_new_tokens, or raise memory_limit"};
+}
+
+Status Engine::check_context(std::size_t prompt_tokens) const {
+    const std::size_t context = package_.config.text.max_position_embeddings;
+    if (prompt_tokens <= context) return {};
+    return Error{ErrorCode::context_full, "build prompt", "prompt",
+                 "has " + std::to_string(prompt_tokens) + " tokens, expected at most " + std::to_string(context) +
+                     " (the model's context); lower max_pixels or shorten the prompt"};
 }
 
 Status Engine::run_vision(const image::Patches& patches, std::vector<float>& visual) {
@@ -150,35 +203,40 @@ Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) 
     const model::Config& config = package_.config;
     Answer answer;
 
-    double start = now_ms();
+    // Sizes, tokens and memory come first: what is too large is refused before any work.
     std::vector<model::ImageGrid> grids;
-    for (image::Image& picture : request.images) {
-        INKSTONE_TRY(auto patches, image::preprocess(picture, package_.preprocessing));
-        picture = {};
-        grids.push_back({static_cast<std::size_t>(patches.grid_height), static_cast<std::size_t>(patches.grid_width)});
-        answer.images.push_back(std::move(patches));
+    for (const image::Image& picture : request.images) {
+        INKSTONE_TRY(const model::ImageGrid grid, grid_of(picture, package_.preprocessing));
+        answer.visual_tokens += model::visual_tokens(config, grid.height, grid.width);
+        INKSTONE_CHECK(check_context(answer.visual_tokens));
+        grids.push_back(grid);
     }
-    answer.timing.preprocess_ms = now_ms() - start;
-
     INKSTONE_TRY(const auto prompt, model::build_prompt(config, package_.prompt_format, package_.tokenizer,
                                                         request.system, grids, request.prompt));
     answer.prompt_tokens = prompt.ids.size();
-    if (prompt.ids.size() > config.text.max_position_embeddings)
-        return Error{ErrorCode::context_full, "build prompt", "prompt",
-                     "has " + std::to_string(prompt.ids.size()) + " tokens, expected at most " +
-                         std::to_string(config.text.max_position_embeddings) +
-                         " (the model's context); lower max_pixels or shorten the prompt"};
-    INKSTONE_CHECK(check_memory(estimate(answer.images, prompt.ids.size(), options.max_new_tokens)));
+    INKSTONE_CHECK(check_context(prompt.ids.size()));
+    MemoryEstimate needed = estimate(grids, prompt.ids.size(), options.max_new_tokens);
+    for (const image::Image& picture : request.images) needed.images += picture.pixels.size();
+    INKSTONE_CHECK(check_memory(needed));
+    if (options.on_estimate) {
+        INKSTONE_TRY(const TimeEstimate time, estimate_time(grids, prompt.ids.size()));
+        options.on_estimate(needed, time);
+    }
 
-    start = now_ms();
-    std::vector<std::vector<float>> visual(answer.images.size());
-    for (std::size_t i = 0; i < answer.images.size(); ++i) {
+    std::vector<std::vector<float>> visual(grids.size());
+    for (std::size_t i = 0; i < grids.size(); ++i) {
         if (options.on_progress)
             options.on_progress("vision", static_cast<std::int64_t>(i), static_cast<std::int64_t>(visual.size()));
-        INKSTONE_CHECK(run_vision(answer.images[i], visual[i]));
-        std::vector<float>().swap(answer.images[i].values);
+        double start = now_ms();
+        INKSTONE_TRY(auto patches, image::preprocess(request.images[i], package_.preprocessing));
+        request.images[i] = {};
+        answer.timing.preprocess_ms += now_ms() - start;
+        start = now_ms();
+        INKSTONE_CHECK(run_vision(patches, visual[i]));
+        answer.timing.vision_ms += now_ms() - start;
+        std::vector<float>().swap(patches.values);
+        answer.images.push_back(std::move(patches));
     }
-    answer.timing.vision_ms = now_ms() - start;
 
     generate::Sequence sequence(*pool_, config.text.mrope_section.size());
     sequence.append(prompt.ids, prompt.positions);
@@ -191,7 +249,6 @@ Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) 
                          "has " + std::to_string(rows) + " visual tokens, expected as many as placeholders, " +
                              std::to_string(expected)};
         sequence.set_visual(prompt.image_offsets[i], rows, visual[i].data(), width);
-        answer.visual_tokens += rows;
     }
 
     text::Detokenizer detokenizer(package_.tokenizer);

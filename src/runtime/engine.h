@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 #include "module/scratch_blocks.h"
 #include "module/session.h"
 #include "runtime/package.h"
+#include "runtime/speed.h"
 
 namespace inkstone::runtime {
 
@@ -32,6 +34,7 @@ struct EngineOptions {
     std::int64_t default_max_pixels = 0;   // 0: no such bound
     std::uint64_t memory_limit_bytes = 0;  // 0: none
     std::function<void(std::uint64_t done, std::uint64_t total)> on_load;  // bytes of weights
+    const std::atomic<bool>* cancel = nullptr;                             // of loading
     // Values that stay readable after a run, for validation.
     std::vector<std::string> vision_taps, text_taps;
 };
@@ -41,10 +44,22 @@ struct Request {
     std::string_view system, prompt;
 };
 
+// Bytes that a page needs, by purpose.
+struct MemoryEstimate {
+    std::uint64_t weights = 0, cache = 0, activations = 0, images = 0;
+    std::uint64_t total() const { return weights + cache + activations + images; }
+};
+
+// About how long a request takes, in milliseconds.
+struct TimeEstimate {
+    double vision_ms = 0, prefill_ms = 0, token_ms = 0;
+};
+
 struct AnswerOptions {
     std::size_t max_new_tokens = 0;
     float repetition_penalty = 1;
     const std::atomic<bool>* cancel = nullptr;
+    std::function<void(const MemoryEstimate&, const TimeEstimate&)> on_estimate;  // before the work
     std::function<bool(std::string_view)> on_text;  // whole characters; false ends the generation
     std::function<void(std::string_view stage, std::int64_t done, std::int64_t total)> on_progress;
 };
@@ -62,12 +77,6 @@ struct Answer {
     std::size_t prompt_tokens = 0, visual_tokens = 0;
     std::size_t sequence_length = 0, cache_length = 0;
     Timing timing;
-};
-
-// Bytes that a page needs, by purpose.
-struct MemoryEstimate {
-    std::uint64_t weights = 0, cache = 0, activations = 0, images = 0;
-    std::uint64_t total() const { return weights + cache + activations + images; }
 };
 
 class Engine {
@@ -92,9 +101,12 @@ public:
     std::uint64_t activation_bytes() const;
     double load_ms() const { return load_ms_; }
 
-    // What a page of this grid and these numbers of tokens needs.
-    MemoryEstimate estimate(std::span<const image::Patches> images, std::size_t prompt_tokens,
+    // What pictures of these grids and these numbers of tokens need, beside the pictures themselves.
+    MemoryEstimate estimate(std::span<const model::hunyuan_vl::ImageGrid> grids, std::size_t prompt_tokens,
                             std::size_t new_tokens) const;
+
+    // The time of the same; the first call measures the machine's speed. Errors: those of measure_speed.
+    Result<TimeEstimate> estimate_time(std::span<const model::hunyuan_vl::ImageGrid> grids, std::size_t prompt_tokens);
 
     // For validation: the sessions whose taps were asked for.
     module::Session& vision_session() { return *vision_; }
@@ -104,6 +116,7 @@ public:
 
 private:
     explicit Engine(Package package) : package_(std::move(package)) {}
+    Status check_context(std::size_t prompt_tokens) const;
     Status check_memory(const MemoryEstimate& estimate) const;
 
     Package package_;
@@ -115,6 +128,7 @@ private:
     std::unique_ptr<module::ScratchBlocks> scratch_;
     std::unique_ptr<module::Session> vision_;
     std::unique_ptr<generate::Decoder> decoder_;
+    std::optional<Speed> speed_;  // measured when first asked for
 };
 
 }  // namespace inkstone::runtime

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/thread_pool.h"
+#include "runtime/hub_cache.h"
 
 namespace inkstone::runtime {
 namespace {
@@ -39,6 +40,12 @@ void raise(Error error) {
                              std::move(error.subject), std::move(error.message));
 }
 
+std::filesystem::path resolve_model(const std::filesystem::path& model_dir) {
+    std::error_code error;
+    if (std::filesystem::exists(model_dir, error)) return model_dir;
+    return find_hub_snapshot(model_dir.generic_string()).value_or(model_dir);
+}
+
 EngineOptions engine_options(const hunyuan_ocr::RuntimeOptions& options) {
     refuse_negative("threads", options.threads);
     refuse_negative("min_pixels", options.min_pixels);
@@ -49,6 +56,7 @@ EngineOptions engine_options(const hunyuan_ocr::RuntimeOptions& options) {
     engine.min_pixels = options.min_pixels;
     engine.max_pixels = options.max_pixels;
     engine.default_max_pixels = hunyuan_ocr::kDefaultCpuMaxPixels;
+    engine.cancel = options.cancel;
     engine.memory_limit_bytes = options.memory_limit_bytes;
     if (options.on_progress)
         engine.on_load = [&options](std::uint64_t done, std::uint64_t total) {

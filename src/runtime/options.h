@@ -9,6 +9,9 @@ namespace inkstone::runtime {
 // Throws hunyuan_ocr::Error (invalid_argument) naming the option. Borrows options.on_progress.
 EngineOptions engine_options(const hunyuan_ocr::RuntimeOptions& options);
 
+// The folder itself, or the hub cache's snapshot of a name that is no folder.
+std::filesystem::path resolve_model(const std::filesystem::path& model_dir);
+
 // Throws the error as the public type.
 [[noreturn]] void raise(Error error);
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "image/decode.h"
@@ -25,12 +26,12 @@ double now_ms() {
 
 using internal::runtime::value_or_throw;
 
-internal::image::Image decode(const Image& image) {
+internal::image::Image decode(const Image& image, const internal::image::DecodeOptions& options) {
     switch (image.kind()) {
         case Image::Kind::file:
-            return value_or_throw(internal::image::decode_file(image.path()));
+            return value_or_throw(internal::image::decode_file(image.path(), options));
         case Image::Kind::encoded:
-            return value_or_throw(internal::image::decode(image.bytes(), "image"));
+            return value_or_throw(internal::image::decode(image.bytes(), "image", options));
         case Image::Kind::pixels:
             break;
     }
@@ -39,7 +40,8 @@ internal::image::Image decode(const Image& image) {
                                                                                                                : 4;
     const std::ptrdiff_t stride = image.stride_bytes() != 0 ? image.stride_bytes() : image.width() * channels;
     return value_or_throw(internal::image::from_pixels(image.data(), image.width(), image.height(), stride,
-                                                       static_cast<internal::image::PixelFormat>(image.format())));
+                                                       static_cast<internal::image::PixelFormat>(image.format()),
+                                                       options.background));
 }
 
 ImageInfo image_info(const internal::image::Patches& patches, int merge) {
@@ -109,6 +111,7 @@ Prompt task(std::string name) { return {std::move(name), {}, {}}; }
 Prompt text(std::string prompt) { return {{}, std::move(prompt), {}}; }
 
 struct Runtime::Implementation {
+    internal::image::DecodeOptions decode_options;
     std::mutex mutex;  // the engine serves one call at a time
     std::unique_ptr<internal::runtime::Engine> engine;
 
@@ -143,6 +146,12 @@ internal::runtime::AnswerOptions Runtime::Implementation::answer_options(const G
     answer.max_new_tokens = static_cast<std::size_t>(tokens);
     answer.repetition_penalty = penalty;
     answer.cancel = options.cancel;
+    if (options.on_estimate)
+        answer.on_estimate = [&options](const internal::runtime::MemoryEstimate& memory,
+                                        const internal::runtime::TimeEstimate& time) {
+            options.on_estimate({memory.weights, memory.cache, memory.activations, memory.images, time.vision_ms,
+                                 time.prefill_ms, time.token_ms});
+        };
     if (options.on_progress)
         answer.on_progress = [&options](std::string_view stage, std::int64_t done, std::int64_t total) {
             options.on_progress({stage, done, total});
@@ -183,7 +192,7 @@ Profile Runtime::Implementation::profile(const internal::runtime::Answer& answer
 }
 
 Result Runtime::Implementation::run(std::span<const Image> images, const Prompt& prompt,
-                                    const GenerationOptions& options, const OnText& on_text) {
+                                    const GenerationOptions& options, const OnText& on_text) try {
     const std::lock_guard lock(mutex);
     const double start = now_ms();
     internal::runtime::AnswerOptions answer_with = answer_options(options);
@@ -191,7 +200,7 @@ Result Runtime::Implementation::run(std::span<const Image> images, const Prompt&
     internal::runtime::Request request;
     request.system = prompt.system;
     request.prompt = prompt_text(prompt);
-    for (const Image& image : images) request.images.push_back(decode(image));
+    for (const Image& image : images) request.images.push_back(decode(image, decode_options));
     const double decode_image_ms = now_ms() - start;
     auto answer = value_or_throw(engine->recognize(std::move(request), answer_with));
 
@@ -208,32 +217,41 @@ Result Runtime::Implementation::run(std::span<const Image> images, const Prompt&
     result.tokens = std::move(answer.generated.ids);
     result.text = std::move(answer.text);
     return result;
+} catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::out_of_memory, "recognize", "request", "the system has no memory for it; lower max_pixels");
 }
 
 Runtime::Runtime(const std::filesystem::path& model_dir, const RuntimeOptions& options)
     : implementation_(std::make_unique<Implementation>()) {
-    implementation_->engine =
-        value_or_throw(internal::runtime::Engine::load(model_dir, internal::runtime::engine_options(options)));
+    implementation_->decode_options.background = options.background;
+    implementation_->engine = value_or_throw(internal::runtime::Engine::load(
+        internal::runtime::resolve_model(model_dir), internal::runtime::engine_options(options)));
 }
 
 Runtime::~Runtime() = default;
 Runtime::Runtime(Runtime&&) noexcept = default;
 Runtime& Runtime::operator=(Runtime&&) noexcept = default;
 
+Runtime::Implementation& Runtime::implementation() const {
+    if (!implementation_)
+        throw Error(ErrorCode::invalid_argument, "use runtime", "runtime", "was moved from; use the one it went into");
+    return *implementation_;
+}
+
 Profile Runtime::prefill(const Image& image, const Prompt& prompt, const GenerationOptions& options) {
     GenerationOptions none = options;
     none.max_new_tokens = 0;
-    return implementation_->run({&image, 1}, prompt, none, {}).profile;
+    return implementation().run({&image, 1}, prompt, none, {}).profile;
 }
 
 Result Runtime::recognize(const Image& image, const Prompt& prompt, const GenerationOptions& options,
                           const OnText& on_text) {
-    return implementation_->run({&image, 1}, prompt, options, on_text);
+    return implementation().run({&image, 1}, prompt, options, on_text);
 }
 
 Result Runtime::recognize(std::span<const Image> images, const Prompt& prompt, const GenerationOptions& options,
                           const OnText& on_text) {
-    return implementation_->run(images, prompt, options, on_text);
+    return implementation().run(images, prompt, options, on_text);
 }
 
 std::vector<BatchItem> Runtime::recognize_batch(std::span<const Image> images, const Prompt& prompt,
@@ -254,12 +272,24 @@ std::vector<BatchItem> Runtime::recognize_batch(std::span<const Image> images, c
 
 std::vector<std::string> Runtime::tasks() const {
     std::vector<std::string> names;
-    for (const auto& task : implementation_->engine->package().tasks.all()) names.push_back(task.name);
+    for (const auto& task : implementation().engine->package().tasks.all()) names.push_back(task.name);
+    return names;
+}
+
+std::vector<std::string> tasks(const std::filesystem::path& model_dir) {
+    std::vector<std::string> names;
+    const auto folder = internal::runtime::resolve_model(model_dir);
+    std::error_code error;
+    if (!std::filesystem::is_directory(folder, error))
+        throw Error(ErrorCode::not_found, "choose task", folder.string(),
+                    "is not a folder; expected a checkpoint folder with config.json and model.safetensors");
+    const auto served = value_or_throw(internal::model::hunyuan_vl::Tasks::read(folder));
+    for (const auto& task : served.all()) names.push_back(task.name);
     return names;
 }
 
 std::string Runtime::load_report() const {
-    const auto& engine = *implementation_->engine;
+    const auto& engine = *implementation().engine;
     const auto mebibytes = [](std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; };
     return "loaded in " + std::to_string(static_cast<int>(engine.load_ms())) + " ms\n" + "vision weights " +
            mebibytes(engine.vision_weights().bytes()) + " (" + engine.vision_weights().formats() + ")\n" +
@@ -267,8 +297,8 @@ std::string Runtime::load_report() const {
            engine.text_weights().formats() + ")\n";
 }
 
-std::int64_t Runtime::max_pixels() const { return implementation_->engine->max_pixels(); }
+std::int64_t Runtime::max_pixels() const { return implementation().engine->max_pixels(); }
 
-bool Runtime::max_pixels_lowered() const { return implementation_->engine->max_pixels_lowered(); }
+bool Runtime::max_pixels_lowered() const { return implementation().engine->max_pixels_lowered(); }
 
 }  // namespace hunyuan_ocr

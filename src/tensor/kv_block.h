@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace inkstone {
+namespace inkstone::tensor {
 
 constexpr std::size_t kBlockPositions = 64;
 
@@ -23,4 +23,4 @@ struct KvLayout {
     std::size_t layer_offset(std::size_t layer) const { return layer * block_floats(); }
 };
 
-}  // namespace inkstone
+}  // namespace inkstone::tensor

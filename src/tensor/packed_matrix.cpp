@@ -5,9 +5,9 @@
 
 #include <cstring>
 
-#include "base/half.h"
+#include "tensor/half.h"
 
-namespace inkstone {
+namespace inkstone::tensor {
 namespace {
 
 using Words [[gnu::vector_size(16)]] = std::uint32_t;
@@ -166,13 +166,13 @@ void unpack_row(const PackedMatrix& matrix, std::size_t output, float* row) {
                 row[k] = load<float>(p);
                 break;
             case WeightFormat::bf16:
-                row[k] = float_from_bfloat16(load<std::uint16_t>(p));
+                row[k] = float_from_bf16(load<std::uint16_t>(p));
                 break;
             case WeightFormat::f16:
-                row[k] = float_from_half(load<std::uint16_t>(p));
+                row[k] = float_from_f16(load<std::uint16_t>(p));
                 break;
         }
     }
 }
 
-}  // namespace inkstone
+}  // namespace inkstone::tensor

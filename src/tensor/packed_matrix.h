@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <span>
 
-namespace inkstone {
+namespace inkstone::tensor {
 
 enum class WeightFormat : std::uint8_t { f32, bf16, f16 };
 
@@ -57,4 +57,4 @@ void pack(const MatrixSource& source, WeightFormat format, std::byte* packed_dat
 // One row of the matrix, widened: the embedding of a token. output < matrix.outputs; row has `inputs` floats.
 void unpack_row(const PackedMatrix& matrix, std::size_t output, float* row);
 
-}  // namespace inkstone
+}  // namespace inkstone::tensor

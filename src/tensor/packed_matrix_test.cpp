@@ -6,9 +6,9 @@
 #include <cstring>
 #include <vector>
 
-#include "base/half.h"
+#include "tensor/half.h"
 
-namespace inkstone {
+namespace inkstone::tensor {
 namespace {
 
 struct Shape {
@@ -83,10 +83,9 @@ void check(WeightFormat source_format, WeightFormat format, const Shape& shape) 
         unpack_row(matrix, n, row.data());
         for (std::size_t k = 0; k < shape.inputs; ++k) {
             const std::uint32_t bits = packed_bits(matrix, n, k);
-            const float expected = format == WeightFormat::f32 ? std::bit_cast<float>(bits)
-                                   : format == WeightFormat::bf16
-                                       ? float_from_bfloat16(static_cast<std::uint16_t>(bits))
-                                       : float_from_half(static_cast<std::uint16_t>(bits));
+            const float expected = format == WeightFormat::f32    ? std::bit_cast<float>(bits)
+                                   : format == WeightFormat::bf16 ? float_from_bf16(static_cast<std::uint16_t>(bits))
+                                                                  : float_from_f16(static_cast<std::uint16_t>(bits));
             ASSERT_EQ(row[k], expected);
         }
     }
@@ -110,14 +109,14 @@ TEST(PackedMatrix, OneSetLowBitKeepsF32) {
 }
 
 TEST(PackedMatrix, WidensHalves) {
-    EXPECT_EQ(float_from_half(0x3c00), 1.0f);
-    EXPECT_EQ(float_from_half(0xc000), -2.0f);
-    EXPECT_EQ(float_from_half(0x0001), 0x1p-24f);
-    EXPECT_EQ(float_from_half(0x03ff), 0x3ffp-24f);
-    EXPECT_EQ(float_from_half(0x7bff), 65504.0f);
-    EXPECT_EQ(float_from_half(0xfc00), -std::numeric_limits<float>::infinity());
-    EXPECT_TRUE(float_from_half(0x7c01) != float_from_half(0x7c01));
+    EXPECT_EQ(float_from_f16(0x3c00), 1.0f);
+    EXPECT_EQ(float_from_f16(0xc000), -2.0f);
+    EXPECT_EQ(float_from_f16(0x0001), 0x1p-24f);
+    EXPECT_EQ(float_from_f16(0x03ff), 0x3ffp-24f);
+    EXPECT_EQ(float_from_f16(0x7bff), 65504.0f);
+    EXPECT_EQ(float_from_f16(0xfc00), -std::numeric_limits<float>::infinity());
+    EXPECT_TRUE(float_from_f16(0x7c01) != float_from_f16(0x7c01));
 }
 
 }  // namespace
-}  // namespace inkstone
+}  // namespace inkstone::tensor

@@ -1,6 +1,7 @@
 // See buffers.h. std::normal_distribution differs between standard libraries, so the numbers are made here.
 #include "testing/buffers.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -22,9 +23,7 @@ GuardedFloats::GuardedFloats(std::size_t count) : storage_(count + 2 * kGuard) {
     for (float& element : storage_) std::memcpy(&element, &kPattern, sizeof kPattern);
 }
 
-void GuardedFloats::assign(const std::vector<float>& values) {
-    std::memcpy(data(), values.data(), values.size() * sizeof(float));
-}
+void GuardedFloats::assign(const std::vector<float>& values) { std::copy(values.begin(), values.end(), data()); }
 
 bool GuardedFloats::guards_intact() const {
     for (std::size_t i = 0; i < kGuard; ++i)

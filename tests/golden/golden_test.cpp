@@ -79,7 +79,7 @@ void expect_close(const format::Safetensors& golden, const std::string& stage, c
         }
     }
     EXPECT_GT(dot / std::sqrt(found_norm * expected_norm), 0.99999) << stage;
-    EXPECT_LT(std::sqrt(difference / expected_norm), 1e-4) << stage;
+    EXPECT_LT(std::sqrt(difference / expected_norm), 2e-5) << stage;
 }
 
 class Golden : public ::testing::TestWithParam<Case> {

@@ -1,7 +1,7 @@
 """The official implementation as an oracle: loads a package in FP32, reads a request, captures every stage.
 
-Used by make_goldens.py and compare_with_pytorch.py. One thread, eager attention: the goldens depend on nothing but the
-pinned packages.
+Used by make_goldens.py, end_to_end.py and replay.py. Eager attention, and for goldens one thread: they depend on nothing
+but the pinned packages.
 """
 
 import zlib
@@ -52,11 +52,12 @@ class Stages:
 
 
 class Reference:
-    """A loaded package. `root` is the repository, `package` a folder in it."""
+    """A loaded package. `root` is the repository, `package` a folder in it (an absolute path may lie elsewhere)."""
 
     def __init__(self, root: Path, package: str):
         self.root = root
         folder = root / package
+        self.cache_length = 0  # Tokens whose keys and values the last generate() left in the cache.
         self.model, report = HunYuanVLForConditionalGeneration.from_pretrained(
             folder, dtype=torch.float32, attn_implementation="eager", output_loading_info=True
         )
@@ -158,6 +159,7 @@ class Reference:
                 return_dict_in_generate=True,
                 output_scores=True,
             )
+        self.cache_length = output.cache.get_seq_length()
         ids = output.sequences[0, len(inputs.input_ids) :].tolist()
         margins = [float(best[0] - best[1]) for best in (torch.topk(scores[0], 2).values for scores in output.scores)]
         stop_ids = self.model.generation_config.eos_token_id

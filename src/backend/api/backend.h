@@ -29,7 +29,7 @@ public:
 
 // Cached keys and values as a run sees them: which pages, and for each token row where it stands and what it sees.
 struct KvView {
-    KvLayout layout;
+    tensor::KvLayout layout;
     float* const* const* blocks = nullptr;        // blocks[s][b]: page b of sequence s
     const std::uint32_t* row_sequence = nullptr;  // [rows]; rows of one sequence stand together
     const std::uint32_t* row_position = nullptr;  // [rows]
@@ -71,8 +71,8 @@ public:
     // Errors: unsupported, naming the operator. Weights named in `operation` must outlive the execution.
     virtual Result<std::unique_ptr<Execution>> prepare(const ops::Operator& operation) = 0;
 
-    // Runs work(item) for items in [0, count) on the backend's host threads: for packing weights.
-    virtual void parallel(std::size_t count, void (*work)(void* context, std::size_t item), void* context) = 0;
+    // Runs work(item) for items in [0, count) on the backend's host threads: for packing weights. False when cancelled.
+    virtual bool parallel(std::size_t count, void (*work)(void* context, std::size_t item), void* context) = 0;
 
     // Looked at between chunks of work; null for none. Not to be changed while anything runs.
     virtual void set_cancel(const std::atomic<bool>* cancel) = 0;

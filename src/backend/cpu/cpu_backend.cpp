@@ -70,8 +70,8 @@ Result<std::unique_ptr<Execution>> CpuBackend::prepare(const ops::Operator& oper
     return make_execution(operation, kernels_, pool_);
 }
 
-void CpuBackend::parallel(std::size_t count, void (*work)(void* context, std::size_t item), void* context) {
-    pool_.run(count, [&](std::size_t item) { work(context, item); });
+bool CpuBackend::parallel(std::size_t count, void (*work)(void* context, std::size_t item), void* context) {
+    return pool_.run(count, [&](std::size_t item) { work(context, item); });
 }
 
 }  // namespace inkstone::backend::cpu

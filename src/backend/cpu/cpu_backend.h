@@ -19,7 +19,7 @@ public:
     int threads() const override { return pool_.threads(); }
     Result<std::unique_ptr<Memory>> allocate(std::size_t bytes, std::string_view purpose) override;
     Result<std::unique_ptr<Execution>> prepare(const ops::Operator& operation) override;
-    void parallel(std::size_t count, void (*work)(void* context, std::size_t item), void* context) override;
+    bool parallel(std::size_t count, void (*work)(void* context, std::size_t item), void* context) override;
     void set_cancel(const std::atomic<bool>* cancel) override { pool_.set_cancel(cancel); }
 
 private:

@@ -50,13 +50,13 @@ void rotate_half(const ops::rotate_half::Arguments& all, std::size_t first, std:
 void linear(const ops::linear::Arguments& all, std::size_t first_row, std::size_t end_row, std::size_t first_tile,
             std::size_t end_tile) {
     ops::linear::Arguments part = all;
-    const std::size_t first_output = first_tile * kTileOutputs;
+    const std::size_t first_output = first_tile * tensor::kTileOutputs;
     part.x += first_row * all.x_stride;
     part.y += first_row * all.y_stride + first_output;
     part.rows = end_row - first_row;
     if (part.bias != nullptr) part.bias += first_output;
     part.weight.data = all.weight.tile(first_tile);
-    part.weight.outputs = std::min(all.weight.outputs, end_tile * kTileOutputs) - first_output;
+    part.weight.outputs = std::min(all.weight.outputs, end_tile * tensor::kTileOutputs) - first_output;
     ops::linear::reference(part);
 }
 

@@ -16,7 +16,7 @@ using format::Json;
 // Bounds that no published model comes near; they keep products of sizes inside 64 bits.
 constexpr std::int64_t kMaxWidth = 1 << 20;
 constexpr std::int64_t kMaxLayers = 4096;
-constexpr std::int64_t kMaxHeadDim = 256;
+constexpr std::int64_t kMaxHeadDim = 256;        // what attention holds in registers and on its stack
 constexpr std::int64_t kMaxPositions = 1 << 24;  // positions are exact as floats up to here
 constexpr std::int64_t kMaxVocabulary = 1 << 24;
 
@@ -54,6 +54,12 @@ Result<TextConfig> read_text(const Json& json) {
         INKSTONE_TRY(text.head_dim, size(json, key, kMaxHeadDim));
     } else {
         text.head_dim = text.hidden_size / text.num_attention_heads;
+        if (text.hidden_size % text.num_attention_heads != 0 || text.head_dim > kMaxHeadDim)
+            return json.error(ErrorCode::mismatch, "hidden_size",
+                              "is " + std::to_string(text.hidden_size) + " for " +
+                                  std::to_string(text.num_attention_heads) +
+                                  " heads, expected a multiple with at most " + std::to_string(kMaxHeadDim) +
+                                  " a head (or head_dim)");
     }
     INKSTONE_TRY(text.vocab_size, size(json, spelling(json, {"vocab_size", "org_vocab_size"}), kMaxVocabulary));
     INKSTONE_TRY(text.max_position_embeddings, size(json, "max_position_embeddings", kMaxPositions));
@@ -177,12 +183,15 @@ Result<Config> read_config(const std::filesystem::path& folder) {
 
 Result<GenerationDefaults> read_generation_defaults(const std::filesystem::path& folder, const Config& config) {
     GenerationDefaults defaults;
-    const bool own_file = std::filesystem::exists(folder / "generation_config.json");
+    std::error_code ignored;
+    const bool own_file = std::filesystem::exists(folder / "generation_config.json", ignored);
     INKSTONE_TRY(const Json json, Json::read(folder / (own_file ? "generation_config.json" : "config.json")));
     const std::string eos = json.has("eos_token_id") ? "eos_token_id" : "text_config.eos_token_id";
     const auto last_id = static_cast<std::int64_t>(config.text.vocab_size) - 1;
     if (const auto list = json.list(eos); list.ok()) {
         INKSTONE_TRY(const auto ids, json.integers(eos, 0, last_id));
+        if (ids.empty())
+            return json.error(ErrorCode::not_found, eos, "is an empty list, expected at least one stop token");
         for (const std::int64_t id : ids) defaults.stop_ids.push_back(static_cast<std::int32_t>(id));
     } else {
         INKSTONE_TRY(const std::int64_t id, json.integer(eos, 0, last_id));

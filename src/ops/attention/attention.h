@@ -28,7 +28,7 @@ struct Arguments {
     const std::uint32_t* row_sequence = nullptr;        // [rows]; rows of one sequence stand together
     const std::uint32_t* row_visible = nullptr;         // [rows]
     std::size_t rows = 0, heads = 0, block_offset = 0;  // heads is a multiple of layout.kv_heads
-    KvLayout layout;                                    // head_dim at most kMaximumHeadDim
+    tensor::KvLayout layout;                            // head_dim at most kMaximumHeadDim
     float scale = 1;
 };
 

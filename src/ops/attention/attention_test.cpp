@@ -35,7 +35,7 @@ struct Shape {
 class Problem {
 public:
     Problem(const Shape& shape, const Batch& batch, float query_scale = 1.0f) {
-        const KvLayout layout{.layers = 3, .kv_heads = shape.kv_heads, .head_dim = shape.head_dim};
+        const tensor::KvLayout layout{.layers = 3, .kv_heads = shape.kv_heads, .head_dim = shape.head_dim};
         const std::size_t offset = layout.layer_offset(1);
         std::uint32_t seed = 1;
         pages_.resize(batch.size());
@@ -46,8 +46,8 @@ public:
                 row_visible_.push_back(visible);
                 positions = std::max<std::size_t>(positions, visible);
             }
-            for (std::size_t first = 0; first < positions; first += kBlockPositions) {
-                const std::size_t count = std::min(positions - first, kBlockPositions);
+            for (std::size_t first = 0; first < positions; first += tensor::kBlockPositions) {
+                const std::size_t count = std::min(positions - first, tensor::kBlockPositions);
                 memory_.push_back(std::vector<float>(layout.page_floats(), kNaN));
                 fill(layout, count, memory_.back().data() + offset, seed++);
                 pages_[sequence].push_back(memory_.back().data());
@@ -77,15 +77,15 @@ public:
     }
 
 private:
-    static void fill(const KvLayout& layout, std::size_t count, float* block, std::uint32_t seed) {
+    static void fill(const tensor::KvLayout& layout, std::size_t count, float* block, std::uint32_t seed) {
         const std::size_t padded = layout.padded_head_dim();
         const std::vector<float> numbers = random_floats(layout.kv_heads * layout.head_dim * count * 2, seed);
         auto number = numbers.begin();
         for (std::size_t head = 0; head < layout.kv_heads; ++head) {
             for (std::size_t d = 0; d < layout.head_dim; ++d) {
                 for (std::size_t j = 0; j < count; ++j) {
-                    block[(head * layout.head_dim + d) * kBlockPositions + j] = *number++;
-                    block[layout.key_floats() + (head * kBlockPositions + j) * padded + d] = *number++;
+                    block[(head * layout.head_dim + d) * tensor::kBlockPositions + j] = *number++;
+                    block[layout.key_floats() + (head * tensor::kBlockPositions + j) * padded + d] = *number++;
                 }
             }
         }
@@ -191,20 +191,22 @@ TEST(Attention, ReferenceIsSoftmaxAttention) {
     const Problem problem({4, 2, 72}, {causal(5, 150)});
     const std::vector<float> y = expected(problem);
     const Arguments arguments = problem.into(nullptr);
-    const KvLayout& layout = arguments.layout;
+    const tensor::KvLayout& layout = arguments.layout;
     for (std::size_t row = 0; row < problem.rows(); ++row) {
         for (std::size_t head = 0; head < arguments.heads; ++head) {
             const std::size_t at = (row * arguments.heads + head) * layout.head_dim, kv_head = head / 2;
             std::vector<double> output(layout.head_dim, 0.0);
             double total = 0;
             for (std::size_t j = 0; j < arguments.row_visible[row]; ++j) {
-                const float* block = arguments.blocks[0][j / kBlockPositions] + arguments.block_offset;
-                const float* k = block + kv_head * layout.head_dim * kBlockPositions + j % kBlockPositions;
-                const float* v = block + layout.key_floats() +
-                                 (kv_head * kBlockPositions + j % kBlockPositions) * layout.padded_head_dim();
+                const float* block = arguments.blocks[0][j / tensor::kBlockPositions] + arguments.block_offset;
+                const float* k =
+                    block + kv_head * layout.head_dim * tensor::kBlockPositions + j % tensor::kBlockPositions;
+                const float* v =
+                    block + layout.key_floats() +
+                    (kv_head * tensor::kBlockPositions + j % tensor::kBlockPositions) * layout.padded_head_dim();
                 double score = 0;
                 for (std::size_t d = 0; d < layout.head_dim; ++d) {
-                    score += static_cast<double>(arguments.q[at + d]) * k[d * kBlockPositions];
+                    score += static_cast<double>(arguments.q[at + d]) * k[d * tensor::kBlockPositions];
                 }
                 const double weight = std::exp(score / std::sqrt(static_cast<double>(layout.head_dim)));
                 total += weight;

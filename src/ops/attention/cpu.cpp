@@ -21,7 +21,7 @@ using inkstone::INKSTONE_ISA::Lanes;
 using inkstone::INKSTONE_ISA::Mask;
 
 constexpr double kLog2E = 1.4426950408889634;
-constexpr std::size_t kBlockLanes = kBlockPositions / Lanes::kCount;
+constexpr std::size_t kBlockLanes = tensor::kBlockPositions / Lanes::kCount;
 
 // Lines at once, and columns of 16 lanes that so many lines take at once (four must divide by it): what fits into the
 // registers, sums and operands, with sums enough to hide the latency of fma. The portable form's cost is its emulated
@@ -73,14 +73,14 @@ INKSTONE_INLINE HalfLanes fma(HalfLanes a, HalfLanes b, HalfLanes c) {
 // A tile's lines, in groups of kGroupLines (the last may be smaller).
 struct Tile {
     std::size_t lines;
-    std::size_t head_dim, padded;                            // floats of a query; of a line of `output`
-    const float* query[kTileLines];                          // [head_dim] each
-    std::uint32_t visible[kTileLines];                       // positions
-    float maximum[kTileLines];                               // of the scores so far
-    alignas(64) float scaled[kTileLines * kMaximumHeadDim];  // per group [head_dim][lines of the group]
-    alignas(64) float weight[kTileLines * kBlockPositions];  // [lines][64]: scores, then their exponentials
-    alignas(64) float sum[kTileLines * Lanes::kCount];       // [lines][16]
-    alignas(64) float output[kTileLines * kMaximumHeadDim];  // [lines][padded]
+    std::size_t head_dim, padded;                                    // floats of a query; of a line of `output`
+    const float* query[kTileLines];                                  // [head_dim] each
+    std::uint32_t visible[kTileLines];                               // positions
+    float maximum[kTileLines];                                       // of the scores so far
+    alignas(64) float scaled[kTileLines * kMaximumHeadDim];          // per group [head_dim][lines of the group]
+    alignas(64) float weight[kTileLines * tensor::kBlockPositions];  // [lines][64]: scores, then their exponentials
+    alignas(64) float sum[kTileLines * Lanes::kCount];               // [lines][16]
+    alignas(64) float output[kTileLines * kMaximumHeadDim];          // [lines][padded]
 };
 
 INKSTONE_INLINE std::size_t padded_to_lanes(std::size_t head_dim) {
@@ -88,9 +88,11 @@ INKSTONE_INLINE std::size_t padded_to_lanes(std::size_t head_dim) {
 }
 INKSTONE_INLINE std::size_t smaller(std::size_t a, std::size_t b) { return a < b ? a : b; }
 
-// scores[l][first column ...] of a group. keys: the block's [head_dim][64] from that column on; next_keys: the same
-// place in the block that will be read next, fetched into the second-level cache meanwhile (pages lie anywhere in
-// memory, so the processor cannot foresee them).
+// The block that will be read next is fetched into the second-level cache meanwhile, front to back: pages lie anywhere
+// in memory, so the processor cannot foresee them.
+
+// scores[l][first column ...] of a group. keys: the block's [head_dim][64] from that column on; next_keys: what to
+// fetch, as many floats as this reads.
 template <std::size_t kLines, std::size_t kColumns>
 INKSTONE_INLINE void score_columns(const float* keys, const float* next_keys, const float* scaled, std::size_t head_dim,
                                    float* scores) {
@@ -114,14 +116,15 @@ INKSTONE_INLINE void score_columns(const float* keys, const float* next_keys, co
 #pragma GCC unroll 4
             for (std::size_t c = 0; c < kColumns; ++c) sum[l][c] = fma(key[c], x, sum[l][c]);
         }
-        keys += kBlockPositions;
-        next_keys += kBlockPositions;
+        keys += tensor::kBlockPositions;
+        next_keys += kColumns * Lanes::kCount;
         scaled += kLines;
     }
 #pragma GCC unroll 8
     for (std::size_t l = 0; l < kLines; ++l) {
 #pragma GCC unroll 4
-        for (std::size_t c = 0; c < kColumns; ++c) sum[l][c].store(scores + l * kBlockPositions + c * Lanes::kCount);
+        for (std::size_t c = 0; c < kColumns; ++c)
+            sum[l][c].store(scores + l * tensor::kBlockPositions + c * Lanes::kCount);
     }
 }
 
@@ -131,12 +134,12 @@ template <std::size_t kLines>
     constexpr std::size_t kColumns = columns_at_once(kLines);
     for (std::size_t column = 0; column < kBlockLanes; column += kColumns) {
         const std::size_t at = column * Lanes::kCount;
-        score_columns<kLines, kColumns>(keys + at, next_keys + at, scaled, head_dim, scores + at);
+        score_columns<kLines, kColumns>(keys + at, next_keys + at * head_dim, scaled, head_dim, scores + at);
     }
 }
 
 // output[l][first column ...] of a group += weight[l][j] * values[j], j ascending. values: [count][padded], output:
-// [kLines][padded], both from that column on.
+// [kLines][padded], both from that column on. next_values: what to fetch, sixteen floats for each column and position.
 template <class Vector, std::size_t kLines, std::size_t kColumns>
 INKSTONE_INLINE void add_columns(const float* values, const float* next_values, const float* weight, std::size_t count,
                                  std::size_t padded, float* output) {
@@ -152,16 +155,16 @@ INKSTONE_INLINE void add_columns(const float* values, const float* next_values, 
 #pragma GCC unroll 4
         for (std::size_t c = 0; c < kColumns; ++c) {
             value[c] = Vector::load(values + c * Vector::kCount);
-            __builtin_prefetch(next_values + c * Vector::kCount, 0, 2);
+            __builtin_prefetch(next_values + c * Lanes::kCount, 0, 2);
         }
 #pragma GCC unroll 8
         for (std::size_t l = 0; l < kLines; ++l) {
-            const Vector x = Vector::of(weight[l * kBlockPositions + j]);
+            const Vector x = Vector::of(weight[l * tensor::kBlockPositions + j]);
 #pragma GCC unroll 4
             for (std::size_t c = 0; c < kColumns; ++c) sum[l][c] = fma(x, value[c], sum[l][c]);
         }
         values += padded;
-        next_values += padded;
+        next_values += kColumns * Lanes::kCount;
     }
 #pragma GCC unroll 8
     for (std::size_t l = 0; l < kLines; ++l) {
@@ -179,13 +182,16 @@ template <std::size_t kLines>
     const std::size_t whole = (head_dim + HalfLanes::kCount - 1) / Lanes::kCount * Lanes::kCount;
     std::size_t d = 0;
     for (; d + kColumns * Lanes::kCount <= whole; d += kColumns * Lanes::kCount) {
-        add_columns<Lanes, kLines, kColumns>(values + d, next_values + d, weight, count, padded, output + d);
+        add_columns<Lanes, kLines, kColumns>(values + d, next_values + d * tensor::kBlockPositions, weight, count,
+                                             padded, output + d);
     }
     for (; d < whole; d += Lanes::kCount) {
-        add_columns<Lanes, kLines, 1>(values + d, next_values + d, weight, count, padded, output + d);
+        add_columns<Lanes, kLines, 1>(values + d, next_values + d * tensor::kBlockPositions, weight, count, padded,
+                                      output + d);
     }
     if (d < head_dim) {
-        add_columns<HalfLanes, kLines, 1>(values + d, next_values + d, weight, count, padded, output + d);
+        add_columns<HalfLanes, kLines, 1>(values + d, next_values + d * tensor::kBlockPositions, weight, count, padded,
+                                          output + d);
     }
 }
 
@@ -208,7 +214,7 @@ INKSTONE_INLINE void add_lines(std::size_t lines, Parameters... parameters) {
 // Turns the scores of `count` visible positions of a block into weights; the line's maximum, sum and output follow.
 template <bool kWhole>
 INKSTONE_INLINE void weigh(Tile& tile, std::size_t line, std::size_t count) {
-    float* weight = tile.weight + line * kBlockPositions;
+    float* weight = tile.weight + line * tensor::kBlockPositions;
     Mask seen[kBlockLanes];
     Lanes score[kBlockLanes];
 #pragma GCC unroll 4
@@ -272,16 +278,16 @@ INKSTONE_INLINE void add_block(Tile& tile, Block block, Block next, std::size_t 
     std::size_t count[kTileLines];  // positions of this block that the line sees
     for (std::size_t line = 0; line < tile.lines; ++line) {
         const std::size_t visible = tile.visible[line];
-        count[line] = visible > first_position ? smaller(visible - first_position, kBlockPositions) : 0;
+        count[line] = visible > first_position ? smaller(visible - first_position, tensor::kBlockPositions) : 0;
     }
     for (std::size_t first = 0; first < tile.lines; first += kGroupLines) {
         const std::size_t lines = smaller(tile.lines - first, kGroupLines);
         score_lines(lines, block.keys, next.keys, tile.scaled + first * tile.head_dim, tile.head_dim,
-                    tile.weight + first * kBlockPositions);
+                    tile.weight + first * tensor::kBlockPositions);
     }
     for (std::size_t line = 0; line < tile.lines; ++line) {
-        if (count[line] == kBlockPositions) {
-            weigh<true>(tile, line, kBlockPositions);
+        if (count[line] == tensor::kBlockPositions) {
+            weigh<true>(tile, line, tensor::kBlockPositions);
         } else if (count[line] > 0) {
             weigh<false>(tile, line, count[line]);
         }
@@ -292,12 +298,12 @@ INKSTONE_INLINE void add_block(Tile& tile, Block block, Block next, std::size_t 
         // a line does not see must not even be multiplied by zero.
         std::size_t common = count[first];
         for (std::size_t l = 1; l < lines; ++l) common = smaller(common, count[first + l]);
-        add_lines(lines, block.values, next.values, tile.weight + first * kBlockPositions, common, tile.head_dim,
-                  tile.output + first * tile.padded);
+        add_lines(lines, block.values, next.values, tile.weight + first * tensor::kBlockPositions, common,
+                  tile.head_dim, tile.output + first * tile.padded);
         for (std::size_t line = first; line < first + lines; ++line) {
             if (count[line] > common) {
                 const std::size_t skip = common * tile.padded;
-                add_group<1>(block.values + skip, next.values + skip, tile.weight + line * kBlockPositions + common,
+                add_group<1>(block.values + skip, next.values, tile.weight + line * tensor::kBlockPositions + common,
                              count[line] - common, tile.head_dim, tile.output + line * tile.padded);
             }
         }
@@ -317,17 +323,18 @@ INKSTONE_INLINE void finish(const Tile& tile, std::size_t line, float* y) {
 
 void run(const Arguments& arguments, std::size_t first_row, std::size_t end_row, std::size_t first_kv_head,
          std::size_t end_kv_head) {
-    const KvLayout& layout = arguments.layout;
+    const tensor::KvLayout& layout = arguments.layout;
     const std::size_t head_dim = layout.head_dim, padded = padded_to_lanes(head_dim);
     const std::size_t group = arguments.heads / layout.kv_heads;  // query heads of one key/value head
-    const std::size_t key_floats = layout.kv_heads * head_dim * kBlockPositions;
+    const std::size_t key_floats = layout.kv_heads * head_dim * tensor::kBlockPositions;
     const auto log2_scale = static_cast<float>(static_cast<double>(arguments.scale) * kLog2E);
     Tile tile;
     tile.head_dim = head_dim;
     tile.padded = padded;
     for (std::size_t kv_head = first_kv_head; kv_head < end_kv_head; ++kv_head) {
-        const std::size_t keys_offset = arguments.block_offset + kv_head * head_dim * kBlockPositions;
-        const std::size_t values_offset = arguments.block_offset + key_floats + kv_head * kBlockPositions * padded;
+        const std::size_t keys_offset = arguments.block_offset + kv_head * head_dim * tensor::kBlockPositions;
+        const std::size_t values_offset =
+            arguments.block_offset + key_floats + kv_head * tensor::kBlockPositions * padded;
         std::size_t row = first_row, head = 0;  // the next line
         while (row < end_row) {
             const std::uint32_t sequence = arguments.row_sequence[row];
@@ -344,10 +351,10 @@ void run(const Arguments& arguments, std::size_t first_row, std::size_t end_row,
             }
             begin(tile, log2_scale);
             const float* const* pages = arguments.blocks[sequence];
-            for (std::size_t first = 0; first < longest; first += kBlockPositions) {
-                const float* page = pages[first / kBlockPositions];
-                const bool is_last = longest - first <= kBlockPositions;
-                const float* next = is_last ? page : pages[first / kBlockPositions + 1];
+            for (std::size_t first = 0; first < longest; first += tensor::kBlockPositions) {
+                const float* page = pages[first / tensor::kBlockPositions];
+                const bool is_last = longest - first <= tensor::kBlockPositions;
+                const float* next = is_last ? page : pages[first / tensor::kBlockPositions + 1];
                 add_block(tile, {page + keys_offset, page + values_offset}, {next + keys_offset, next + values_offset},
                           first);
             }

@@ -12,7 +12,7 @@ namespace inkstone::ops::embedding {
 struct Arguments {
     const std::int32_t* ids = nullptr;  // [rows], each inside [0, table.outputs): checked by the caller
     float* y = nullptr;                 // [rows, table.inputs]
-    PackedMatrix table;                 // outputs = vocabulary, inputs = width
+    tensor::PackedMatrix table;         // outputs = vocabulary, inputs = width
     std::size_t rows = 0;
 };
 

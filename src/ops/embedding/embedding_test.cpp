@@ -14,11 +14,11 @@ constexpr std::size_t kVocabulary = 70, kWidth = 24;
 // Exact in every weight format.
 float element(std::size_t id, std::size_t i) { return static_cast<float>((id * 31 + i * 7) % 255) - 127.0f; }
 
-std::vector<std::byte> source_bytes(WeightFormat format) {
-    std::vector<std::byte> bytes(kVocabulary * kWidth * weight_bytes(format));
+std::vector<std::byte> source_bytes(tensor::WeightFormat format) {
+    std::vector<std::byte> bytes(kVocabulary * kWidth * tensor::weight_bytes(format));
     for (std::size_t at = 0; at < kVocabulary * kWidth; ++at) {
         const float value = element(at / kWidth, at % kWidth);
-        if (format == WeightFormat::f32) {
+        if (format == tensor::WeightFormat::f32) {
             std::memcpy(&bytes[at * 4], &value, 4);
         } else {
             std::uint32_t bits;
@@ -31,9 +31,9 @@ std::vector<std::byte> source_bytes(WeightFormat format) {
 }
 
 TEST(Embedding, GivesTheRowsOfThePackedMatrix) {
-    for (const WeightFormat format : {WeightFormat::f32, WeightFormat::bf16}) {
+    for (const tensor::WeightFormat format : {tensor::WeightFormat::f32, tensor::WeightFormat::bf16}) {
         const std::vector<std::byte> bytes = source_bytes(format);
-        PackedMatrix table{.format = format, .outputs = kVocabulary, .inputs = kWidth};
+        tensor::PackedMatrix table{.format = format, .outputs = kVocabulary, .inputs = kWidth};
         std::vector<std::byte> packed(table.bytes());
         table.data = packed.data();
         pack({.format = format, .outputs = kVocabulary, .inputs = kWidth, .data = bytes.data()}, format, packed.data(),

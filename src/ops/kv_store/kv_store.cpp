@@ -43,19 +43,21 @@ void store_key_tile(const float* rows, std::size_t row_stride, std::size_t dimen
         // Through a copy: rows of 4096 bytes share one set of the first-level cache and would evict each other.
         for (std::size_t j = 0; j < kTile; ++j) std::memcpy(tile[j], rows + j * row_stride + first, sizeof tile[j]);
         for (std::size_t i = 0; i < kTile; i += 4) {
-            float* to = keys + (first + i) * kBlockPositions;
-            for (std::size_t j = 0; j < kTile; j += 4) transpose_4x4(&tile[j][i], kTile, to + j, kBlockPositions);
+            float* to = keys + (first + i) * tensor::kBlockPositions;
+            for (std::size_t j = 0; j < kTile; j += 4)
+                transpose_4x4(&tile[j][i], kTile, to + j, tensor::kBlockPositions);
         }
     }
     for (; first < dimensions; ++first) {
-        for (std::size_t j = 0; j < kTile; ++j) keys[first * kBlockPositions + j] = rows[j * row_stride + first];
+        for (std::size_t j = 0; j < kTile; ++j)
+            keys[first * tensor::kBlockPositions + j] = rows[j * row_stride + first];
     }
 }
 
 // Rows [row, row + count) hold neighbouring positions of one block, from `lane` on. Rows are read from end to end, all
 // heads of a few rows before the next rows.
 void store_run(const Arguments& arguments, std::size_t row, std::size_t count, float* block, std::size_t lane) {
-    const KvLayout& layout = arguments.layout;
+    const tensor::KvLayout& layout = arguments.layout;
     const std::size_t head_dim = layout.head_dim, padded = layout.padded_head_dim();
     const std::size_t stride = layout.kv_heads * head_dim;
     const float* k = arguments.k + row * stride;  // [count][kv_heads * head_dim]
@@ -63,14 +65,14 @@ void store_run(const Arguments& arguments, std::size_t row, std::size_t count, f
     std::size_t done = 0;
     for (; count - done >= kTile; done += kTile) store_key_tile(k + done * stride, stride, stride, keys + done);
     for (; done < count; ++done) {
-        for (std::size_t i = 0; i < stride; ++i) keys[i * kBlockPositions + done] = k[done * stride + i];
+        for (std::size_t i = 0; i < stride; ++i) keys[i * tensor::kBlockPositions + done] = k[done * stride + i];
     }
 
     float* values = block + layout.key_floats() + lane * padded;
     for (std::size_t j = 0; j < count; ++j) {
         const float* v = arguments.v + (row + j) * stride;
         for (std::size_t head = 0; head < layout.kv_heads; ++head) {
-            float* to = values + (head * kBlockPositions + j) * padded;
+            float* to = values + (head * tensor::kBlockPositions + j) * padded;
             std::memcpy(to, v + head * head_dim, head_dim * sizeof(float));
             std::memset(to + head_dim, 0, (padded - head_dim) * sizeof(float));
         }
@@ -82,14 +84,14 @@ void store_run(const Arguments& arguments, std::size_t row, std::size_t count, f
 void run(const Arguments& arguments, std::size_t first_row, std::size_t end_row) {
     for (std::size_t row = first_row; row < end_row;) {
         const std::uint32_t sequence = arguments.row_sequence[row], position = arguments.row_position[row];
-        const std::size_t lane = position % kBlockPositions;
+        const std::size_t lane = position % tensor::kBlockPositions;
         std::size_t count = 1;
-        while (row + count < end_row && lane + count < kBlockPositions &&
+        while (row + count < end_row && lane + count < tensor::kBlockPositions &&
                arguments.row_sequence[row + count] == sequence &&
                arguments.row_position[row + count] == position + count) {
             ++count;
         }
-        float* page = arguments.blocks[sequence][position / kBlockPositions];
+        float* page = arguments.blocks[sequence][position / tensor::kBlockPositions];
         store_run(arguments, row, count, page + arguments.block_offset, lane);
         row += count;
     }

@@ -16,7 +16,7 @@ struct Arguments {
     const std::uint32_t* row_sequence = nullptr;  // [rows]
     const std::uint32_t* row_position = nullptr;  // [rows], absolute; its page exists
     std::size_t rows = 0, block_offset = 0;
-    KvLayout layout;
+    tensor::KvLayout layout;
 };
 
 // Rows [first_row, end_row). Rows have distinct (sequence, position), so disjoint ranges may run at once.

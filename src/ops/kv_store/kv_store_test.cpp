@@ -19,7 +19,7 @@ struct Row {
 // Two sequences of three pages; every float of a page that is not written stays NaN.
 class Pages {
 public:
-    explicit Pages(const KvLayout& layout)
+    explicit Pages(const tensor::KvLayout& layout)
         : memory_(6, std::vector<float>(layout.page_floats(), std::numeric_limits<float>::quiet_NaN())) {
         for (std::size_t s = 0; s < 2; ++s) {
             for (std::size_t b = 0; b < 3; ++b) pages_[s][b] = memory_[s * 3 + b].data();
@@ -44,7 +44,7 @@ private:
 float key(std::size_t row, std::size_t i) { return static_cast<float>(row * 1000 + i) + 0.25f; }
 float value(std::size_t row, std::size_t i) { return -static_cast<float>(row * 1000 + i) - 0.5f; }
 
-void check(const KvLayout& layout, const std::vector<Row>& rows, std::size_t part) {
+void check(const tensor::KvLayout& layout, const std::vector<Row>& rows, std::size_t part) {
     const std::size_t width = layout.kv_heads * layout.head_dim, padded = layout.padded_head_dim();
     std::vector<float> k, v;
     std::vector<std::uint32_t> sequence, position;
@@ -67,13 +67,13 @@ void check(const KvLayout& layout, const std::vector<Row>& rows, std::size_t par
 
     EXPECT_EQ(pages.written(), rows.size() * layout.kv_heads * (layout.head_dim + padded));
     for (std::size_t r = 0; r < rows.size(); ++r) {
-        const std::size_t lane = rows[r].position % kBlockPositions;
-        const float* block = pages.blocks()[rows[r].sequence][rows[r].position / kBlockPositions] + offset;
+        const std::size_t lane = rows[r].position % tensor::kBlockPositions;
+        const float* block = pages.blocks()[rows[r].sequence][rows[r].position / tensor::kBlockPositions] + offset;
         for (std::size_t head = 0; head < layout.kv_heads; ++head) {
-            const float* values = block + layout.key_floats() + (head * kBlockPositions + lane) * padded;
+            const float* values = block + layout.key_floats() + (head * tensor::kBlockPositions + lane) * padded;
             for (std::size_t d = 0; d < layout.head_dim; ++d) {
                 const std::size_t i = head * layout.head_dim + d;
-                ASSERT_EQ(block[i * kBlockPositions + lane], key(r, i))
+                ASSERT_EQ(block[i * tensor::kBlockPositions + lane], key(r, i))
                     << "row " << r << ", head " << head << ", " << d;
                 ASSERT_EQ(values[d], value(r, i)) << "row " << r << ", head " << head << ", " << d;
             }
@@ -84,7 +84,7 @@ void check(const KvLayout& layout, const std::vector<Row>& rows, std::size_t par
 
 TEST(KvStore, PutsRowsWhereTheLayoutSays) {
     for (const std::size_t head_dim : {1, 16, 24, 72}) {
-        const KvLayout layout{.layers = 3, .kv_heads = 2, .head_dim = head_dim};
+        const tensor::KvLayout layout{.layers = 3, .kv_heads = 2, .head_dim = head_dim};
         std::vector<Row> prompt;  // across two page boundaries, from an odd position
         for (std::uint32_t p = 5; p < 150; ++p) prompt.push_back({1, p});
         check(layout, prompt, prompt.size());

@@ -16,7 +16,7 @@ using inkstone::INKSTONE_ISA::widen_low;
 
 namespace {
 
-constexpr std::size_t kTileLanes = kTileOutputs / Lanes::kCount;
+constexpr std::size_t kTileLanes = tensor::kTileOutputs / Lanes::kCount;
 
 // Rows and groups of 16 outputs of the register tile: with AVX2 6 x 2 accumulators, 2 weights and an input make 15 of
 // 16 registers; with AVX-512 12 x 2 accumulators of 32 registers read few weights per product.
@@ -34,20 +34,20 @@ constexpr std::size_t kCachedRows = 20 * kRowBlock;  // whose inputs stay in the
 
 // The weights of 16 outputs (lanes 16 g .. 16 g + 15 of the tile) for one input, in each format.
 struct FloatWeights {
-    static constexpr std::size_t kGroupsPerInput = kTileLanes, kInputBytes = kTileOutputs * 4;
+    static constexpr std::size_t kGroupsPerInput = kTileLanes, kInputBytes = tensor::kTileOutputs * 4;
     INKSTONE_INLINE static Lanes load(const std::byte* input, std::size_t group) {
         return Lanes::load(reinterpret_cast<const float*>(input) + group * Lanes::kCount);
     }
 };
 struct BfloatWeights {
-    static constexpr std::size_t kGroupsPerInput = kTileLanes, kInputBytes = kTileOutputs * 2;
+    static constexpr std::size_t kGroupsPerInput = kTileLanes, kInputBytes = tensor::kTileOutputs * 2;
     INKSTONE_INLINE static Lanes load(const std::byte* input, std::size_t group) {
         const std::byte* words = input + group / 2 * 64;
         return group % 2 == 0 ? widen_low(words) : widen_high(words);
     }
 };
 struct HalfWeights {
-    static constexpr std::size_t kGroupsPerInput = kTileLanes, kInputBytes = kTileOutputs * 2;
+    static constexpr std::size_t kGroupsPerInput = kTileLanes, kInputBytes = tensor::kTileOutputs * 2;
     INKSTONE_INLINE static Lanes load(const std::byte* input, std::size_t group) {
         return widen_half(input + group * 32);
     }
@@ -183,7 +183,7 @@ INKSTONE_INLINE void multiply_tile(const Arguments& arguments, std::size_t t, st
     const std::size_t inputs = arguments.weight.inputs, rows = end_row - first_row;
     const std::byte* tile = arguments.weight.tile(t);
     if (rows == 1) {
-        multiply_block<Weights, 1, kTileLanes>({arguments, t * kTileOutputs, 0, inputs}, tile, first_row, 0,
+        multiply_block<Weights, 1, kTileLanes>({arguments, t * tensor::kTileOutputs, 0, inputs}, tile, first_row, 0,
                                                {tile + kPrefetchDistance, Weights::kInputBytes});
         return;
     }
@@ -193,7 +193,7 @@ INKSTONE_INLINE void multiply_tile(const Arguments& arguments, std::size_t t, st
     std::size_t begin = 0;
     do {  // at least once: a matrix without inputs gives the bias
         const std::size_t end = inputs - begin < step ? inputs : begin + step;
-        const Pass pass{arguments, t * kTileOutputs, begin, end};
+        const Pass pass{arguments, t * tensor::kTileOutputs, begin, end};
         const std::byte* weights = tile + begin * Weights::kInputBytes;
         for (std::size_t group = 0; group < kTileLanes; group += kLaneBlock) {
             // The passes over the groups of this block share the prefetching of the next, in this tile or the
@@ -221,9 +221,12 @@ INKSTONE_INLINE void multiply_tiles(const Arguments& arguments, std::size_t firs
                                     std::size_t first_tile, std::size_t end_tile) {
     for (std::size_t t = first_tile; t < end_tile; ++t)
         for (std::size_t row = first_row; row < end_row;) {
-            const std::size_t end = end_row - row < kCachedRows ? end_row : row + kCachedRows;
-            multiply_tile<Weights>(arguments, t, row, end);
-            row = end;
+            // Chunks of nearly equal size, of whole register blocks.
+            const std::size_t left = end_row - row, chunks = (left + kCachedRows - 1) / kCachedRows;
+            const std::size_t blocks = (left + chunks * kRowBlock - 1) / (chunks * kRowBlock);
+            const std::size_t rows = blocks * kRowBlock < left ? blocks * kRowBlock : left;
+            multiply_tile<Weights>(arguments, t, row, row + rows);
+            row += rows;
         }
 }
 
@@ -232,13 +235,13 @@ INKSTONE_INLINE void multiply_tiles(const Arguments& arguments, std::size_t firs
 void run(const Arguments& arguments, std::size_t first_row, std::size_t end_row, std::size_t first_tile,
          std::size_t end_tile) {
     switch (arguments.weight.format) {
-        case WeightFormat::f32:
+        case tensor::WeightFormat::f32:
             multiply_tiles<FloatWeights>(arguments, first_row, end_row, first_tile, end_tile);
             break;
-        case WeightFormat::bf16:
+        case tensor::WeightFormat::bf16:
             multiply_tiles<BfloatWeights>(arguments, first_row, end_row, first_tile, end_tile);
             break;
-        case WeightFormat::f16:
+        case tensor::WeightFormat::f16:
             multiply_tiles<HalfWeights>(arguments, first_row, end_row, first_tile, end_tile);
             break;
     }

@@ -12,7 +12,7 @@ namespace inkstone::ops::linear {
 struct Arguments {
     const float* x = nullptr;  // [rows, weight.inputs], rows x_stride floats apart
     float* y = nullptr;        // [rows, weight.outputs], rows y_stride floats apart; must not overlap x
-    PackedMatrix weight;
+    tensor::PackedMatrix weight;
     const float* bias = nullptr;  // [weight.outputs], or none
     std::size_t rows = 0, x_stride = 0, y_stride = 0;
 };

@@ -45,13 +45,15 @@ double seconds(Function function) {
                        "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");                                                  \
     }
 #define INKSTONE_FMA(r, n) "vfmadd231ps %%" r "0,%%" r "1,%%" r #n "\n"
-#define INKSTONE_CHAINS(r)                                                                          \
-    INKSTONE_FMA(r, 2)                                                                              \
-    INKSTONE_FMA(r, 3)                                                                              \
-    INKSTONE_FMA(r, 4)                                                                              \
-    INKSTONE_FMA(r, 5)                                                                              \
-    INKSTONE_FMA(r, 6) INKSTONE_FMA(r, 7) INKSTONE_FMA(r, 8) INKSTONE_FMA(r, 9) INKSTONE_FMA(r, 10) \
-        INKSTONE_FMA(r, 11) INKSTONE_FMA(r, 12) INKSTONE_FMA(r, 13)
+#define INKSTONE_CHAINS(r)                                                                            \
+    INKSTONE_FMA(r, 2)                                                                                \
+    INKSTONE_FMA(r, 3)                                                                                \
+    INKSTONE_FMA(r, 4)                                                                                \
+    INKSTONE_FMA(r, 5)                                                                                \
+    INKSTONE_FMA(r, 6)                                                                                \
+    INKSTONE_FMA(r, 7)                                                                                \
+    INKSTONE_FMA(r, 8) INKSTONE_FMA(r, 9) INKSTONE_FMA(r, 10) INKSTONE_FMA(r, 11) INKSTONE_FMA(r, 12) \
+        INKSTONE_FMA(r, 13)
 INKSTONE_PEAK(peak_avx2, "avx2,fma", INKSTONE_CHAINS("ymm"),
               "vxorps %%ymm0,%%ymm0,%%ymm0\n vxorps %%ymm1,%%ymm1,%%ymm1\n")
 INKSTONE_PEAK(peak_avx512, "avx512f", INKSTONE_CHAINS("zmm"),
@@ -90,9 +92,9 @@ struct Free {
     void operator()(std::byte* memory) const { std::free(memory); }
 };
 
-void measure(std::size_t outputs, std::size_t inputs, WeightFormat format, std::size_t rows,
+void measure(std::size_t outputs, std::size_t inputs, tensor::WeightFormat format, std::size_t rows,
              const testing::KernelForm<ops::linear::Kernel>& form) {
-    PackedMatrix matrix{format, outputs, inputs, nullptr};
+    tensor::PackedMatrix matrix{format, outputs, inputs, nullptr};
     // As many copies of the matrix as do not fit into any cache: decoding finds every weight in memory.
     const std::size_t copies = 1 + (std::size_t{128} << 20) / matrix.bytes();
     const std::unique_ptr<std::byte, Free> weights(
@@ -128,11 +130,12 @@ void measure(std::size_t outputs, std::size_t inputs, WeightFormat format, std::
 }
 
 void measure_form(const testing::KernelForm<ops::linear::Kernel>& form) {
-    for (const WeightFormat format : {WeightFormat::f32, WeightFormat::bf16, WeightFormat::f16})
+    for (const tensor::WeightFormat format :
+         {tensor::WeightFormat::f32, tensor::WeightFormat::bf16, tensor::WeightFormat::f16})
         for (const std::size_t rows : {1, 2, 4, 6, 8, 16, 64, 256}) measure(1024, 1024, format, rows, form);
     for (const std::size_t rows : {1, 16, 256, 512}) {
-        measure(1024, 3584, WeightFormat::bf16, rows, form);
-        measure(4304, 1152, WeightFormat::bf16, rows, form);
+        measure(1024, 3584, tensor::WeightFormat::bf16, rows, form);
+        measure(4304, 1152, tensor::WeightFormat::bf16, rows, form);
     }
 }
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "base/half.h"
+#include "tensor/half.h"
 #include "testing/buffers.h"
 #include "testing/instruction_sets.h"
 
@@ -22,18 +22,19 @@ using inkstone::testing::same_bits;
 // A packed matrix of random weights that owns its memory.
 class Weights {
 public:
-    Weights(WeightFormat format, std::size_t outputs, std::size_t inputs) : matrix_{format, outputs, inputs, nullptr} {
+    Weights(tensor::WeightFormat format, std::size_t outputs, std::size_t inputs)
+        : matrix_{format, outputs, inputs, nullptr} {
         const std::vector<float> floats = random_floats(outputs * inputs, 11);
-        std::vector<std::byte> raw(floats.size() * weight_bytes(format));
+        std::vector<std::byte> raw(floats.size() * tensor::weight_bytes(format));
         for (std::size_t i = 0; i < floats.size(); ++i) {
             std::uint32_t bits = 0;
             std::memcpy(&bits, &floats[i], 4);
             // f16: sign, an exponent near 1, and mantissa bits of the random float.
-            if (format == WeightFormat::f16)
+            if (format == tensor::WeightFormat::f16)
                 bits = (bits >> 16 & 0x8000u) | 0x3000u | (bits >> 10 & 0x0fffu);
-            else if (format == WeightFormat::bf16)
+            else if (format == tensor::WeightFormat::bf16)
                 bits >>= 16;
-            std::memcpy(&raw[i * weight_bytes(format)], &bits, weight_bytes(format));
+            std::memcpy(&raw[i * tensor::weight_bytes(format)], &bits, tensor::weight_bytes(format));
         }
         packed_.resize(matrix_.bytes() + 64);
         std::byte* aligned = packed_.data();
@@ -41,10 +42,10 @@ public:
         matrix_.data = aligned;
         pack({format, outputs, inputs, raw.data(), 1}, format, aligned, 0, matrix_.tiles());
     }
-    const PackedMatrix& matrix() const { return matrix_; }
+    const tensor::PackedMatrix& matrix() const { return matrix_; }
 
 private:
-    PackedMatrix matrix_;
+    tensor::PackedMatrix matrix_;
     std::vector<std::byte> packed_;
 };
 
@@ -52,7 +53,7 @@ struct Case {
     std::size_t rows, outputs, inputs;
 };
 
-void check(const Case& size, WeightFormat format, bool with_bias) {
+void check(const Case& size, tensor::WeightFormat format, bool with_bias) {
     const Weights weights(format, size.outputs, size.inputs);
     const std::size_t x_stride = size.inputs + 3, y_stride = size.outputs + 5;
     const std::vector<float> x = random_floats(size.rows * x_stride, 12), bias = random_floats(size.outputs, 13);
@@ -85,7 +86,8 @@ void check(const Case& size, WeightFormat format, bool with_bias) {
 }
 
 TEST(Linear, EqualsReferenceAtRaggedSizes) {
-    for (const WeightFormat format : {WeightFormat::f32, WeightFormat::bf16, WeightFormat::f16}) {
+    for (const tensor::WeightFormat format :
+         {tensor::WeightFormat::f32, tensor::WeightFormat::bf16, tensor::WeightFormat::f16}) {
         for (const std::size_t outputs : {1, 15, 16, 17, 63, 64, 65, 100, 130})
             for (const std::size_t inputs : {0, 1, 7, 33}) check({3, outputs, inputs}, format, outputs % 2 == 0);
         for (const std::size_t rows : {0, 1, 2, 4, 5, 6, 7, 8, 11, 12, 13, 16, 17, 23, 24, 35, 36, 37, 150, 300})
@@ -94,22 +96,23 @@ TEST(Linear, EqualsReferenceAtRaggedSizes) {
 }
 
 TEST(Linear, EqualsReferenceAcrossBlocksOfInputs) {
-    for (const WeightFormat format : {WeightFormat::f32, WeightFormat::bf16, WeightFormat::f16})
+    for (const tensor::WeightFormat format :
+         {tensor::WeightFormat::f32, tensor::WeightFormat::bf16, tensor::WeightFormat::f16})
         for (const std::size_t inputs : {255, 256, 257, 513, 1100})
             for (const std::size_t rows : {1, 5, 17, 41}) check({rows, 64, inputs}, format, true);
 }
 
 TEST(Linear, EqualsReferenceAtModelSizes) {
     for (const std::size_t rows : {1, 2, 16}) {
-        check({rows, 192, 1024}, WeightFormat::bf16, false);
-        check({rows, 80, 4304}, WeightFormat::bf16, true);
+        check({rows, 192, 1024}, tensor::WeightFormat::bf16, false);
+        check({rows, 80, 4304}, tensor::WeightFormat::bf16, true);
     }
 }
 
 // What one row gives does not depend on how many others are computed with it.
 TEST(Linear, ARowDependsOnThatRowAlone) {
     constexpr std::size_t kRows = 40, kOutputs = 96, kInputs = 600;
-    const Weights weights(WeightFormat::bf16, kOutputs, kInputs);
+    const Weights weights(tensor::WeightFormat::bf16, kOutputs, kInputs);
     const std::vector<float> x = random_floats(kRows * kInputs, 5);
     for (const auto& form : INKSTONE_AVAILABLE_FORMS(ops::linear)) {
         std::vector<float> together(kRows * kOutputs), alone(kRows * kOutputs);
@@ -126,14 +129,14 @@ TEST(Linear, WidensEveryHalf) {
     constexpr std::size_t kOutputs = 1 << 16;
     std::vector<std::uint16_t> halves(kOutputs);
     for (std::size_t i = 0; i < kOutputs; ++i) halves[i] = static_cast<std::uint16_t>(i);
-    PackedMatrix matrix{WeightFormat::f16, kOutputs, 1, nullptr};
+    tensor::PackedMatrix matrix{tensor::WeightFormat::f16, kOutputs, 1, nullptr};
     std::vector<std::byte> packed(matrix.bytes());
     matrix.data = packed.data();
-    pack({WeightFormat::f16, kOutputs, 1, reinterpret_cast<const std::byte*>(halves.data()), 1}, WeightFormat::f16,
-         packed.data(), 0, matrix.tiles());
+    pack({tensor::WeightFormat::f16, kOutputs, 1, reinterpret_cast<const std::byte*>(halves.data()), 1},
+         tensor::WeightFormat::f16, packed.data(), 0, matrix.tiles());
     const float one = 1.0f;
     std::vector<float> expected(kOutputs), y(kOutputs);
-    for (std::size_t i = 0; i < kOutputs; ++i) expected[i] = 0.0f + float_from_half(halves[i]);
+    for (std::size_t i = 0; i < kOutputs; ++i) expected[i] = 0.0f + tensor::float_from_f16(halves[i]);
     for (const auto& form : INKSTONE_AVAILABLE_FORMS(ops::linear)) {
         form.run({&one, y.data(), matrix, nullptr, 1, 1, kOutputs}, 0, 1, 0, matrix.tiles());
         EXPECT_TRUE(same_bits(y.data(), expected.data(), kOutputs)) << name_of(form.set);

@@ -7,10 +7,10 @@
 namespace inkstone::ops::linear {
 
 void reference(const Arguments& arguments) {
-    const PackedMatrix& weight = arguments.weight;
+    const tensor::PackedMatrix& weight = arguments.weight;
     std::vector<float> weights(weight.inputs);
     for (std::size_t n = 0; n < weight.outputs; ++n) {
-        unpack_row(weight, n, weights.data());
+        tensor::unpack_row(weight, n, weights.data());
         for (std::size_t r = 0; r < arguments.rows; ++r) {
             const float* x = arguments.x + r * arguments.x_stride;
             float sum = 0.0f;

@@ -1,0 +1,69 @@
+// Times a linear operator with the backend's own execution: many rows on a part of a middle matrix, one row on the
+// largest matrix (the head).
+#include "runtime/speed.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "module/plan.h"
+
+namespace inkstone::runtime {
+namespace {
+
+constexpr std::size_t kManyRows = 192;
+constexpr std::size_t kManyRowsOutputs = 512;
+constexpr int kRepeats = 3;
+
+// The shortest of some runs, in milliseconds.
+Result<double> time_linear(backend::Backend& backend, const tensor::PackedMatrix& matrix, std::size_t rows) {
+    ops::Operator linear;
+    linear.parameters = ops::Linear{};
+    linear.inputs = {{0, ops::Rows::token, matrix.inputs}};
+    linear.outputs = {{1, ops::Rows::token, matrix.outputs}};
+    linear.matrices = {matrix};
+    INKSTONE_TRY(const auto execution, backend.prepare(linear));
+    INKSTONE_TRY(const auto x, backend.allocate(rows * matrix.inputs * sizeof(float), "estimate of speed"));
+    INKSTONE_TRY(const auto y, backend.allocate(rows * matrix.outputs * sizeof(float), "estimate of speed"));
+    void* const values[] = {x->data(), y->data()};
+    module::RowCounts counts{};
+    counts[static_cast<std::size_t>(ops::Rows::token)] = rows;
+    backend::RunContext context;
+    context.values = values;
+    context.rows = counts.data();
+    double best = std::numeric_limits<double>::infinity();
+    for (int repeat = 0; repeat <= kRepeats; ++repeat) {  // the first warms caches and threads
+        const auto start = std::chrono::steady_clock::now();
+        if (!execution->run(context))
+            return Error{ErrorCode::cancelled, "estimate", "", "the work was cancelled before it was done"};
+        const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+        if (repeat > 0) best = std::min(best, ms);
+    }
+    return std::max(best, 1e-6);
+}
+
+}  // namespace
+
+Result<Speed> measure_speed(const module::Module& module) {
+    tensor::PackedMatrix largest, middle;
+    for (std::uint32_t i = 0; i < module.graph().matrices.size(); ++i) {
+        const tensor::PackedMatrix& matrix = module.weights().matrix({i});
+        if (matrix.bytes() > largest.bytes()) {
+            middle = largest;
+            largest = matrix;
+        } else if (matrix.bytes() > middle.bytes()) {
+            middle = matrix;
+        }
+    }
+    if (middle.data == nullptr) middle = largest;
+    middle.outputs = std::min(middle.outputs, kManyRowsOutputs);
+    Speed speed;
+    INKSTONE_TRY(const double many_ms, time_linear(module.backend(), middle, kManyRows));
+    speed.operations_per_ms =
+        2.0 * static_cast<double>(kManyRows) * static_cast<double>(middle.outputs * middle.inputs) / many_ms;
+    INKSTONE_TRY(const double one_ms, time_linear(module.backend(), largest, 1));
+    speed.weight_bytes_per_ms = static_cast<double>(largest.bytes()) / one_ms;
+    return speed;
+}
+
+}  // namespace inkstone::runtime
