@@ -68,6 +68,22 @@ class Kinds(CommandTest):
         self.assertEqual(["error" in record for record in records], [True, False, True, False])
 
 
+class Transparency(CommandTest):
+    def tokens(self, content, *arguments):
+        result = run(*QUIET, "--json", "--model", TINY, "--max-new-tokens", "8", *arguments, "-", stdin=content)
+        return json.loads(result.stdout)["tokens"]
+
+    def test_background(self):
+        clear = png_bytes(64, 64, grey=200, alpha=0)
+        white, dark = self.tokens(png_bytes(64, 64)), self.tokens(png_bytes(64, 64, grey=40))
+        self.assertNotEqual(white, dark)
+        self.assertEqual(self.tokens(clear), white)
+        self.assertEqual(self.tokens(clear, "--background", "40,40,40"), dark)
+        self.assertEqual(self.tokens(png_bytes(64, 64, grey=40, alpha=255)), dark)
+        colored = [self.tokens(clear, "--background", color) for color in ("255,0,0", "0,255,0", "0,0,255")]
+        self.assertEqual(len(set(map(tuple, colored))), 3)
+
+
 class ManyPages(CommandTest):
     def test_memory_stays_flat(self):
         sizes = ((64, 64), (900, 700), (33, 500), (640, 480), (1, 1), (300, 900), (1200, 40), (500, 500), (95, 97),
