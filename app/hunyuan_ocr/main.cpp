@@ -12,6 +12,7 @@
 #include <string>
 #include <system_error>
 #include <variant>
+#include <vector>
 
 #include "hunyuan_ocr/check_package.h"
 #include "hunyuan_ocr/exit_status.h"
@@ -47,8 +48,7 @@ Exit print(Output& output, std::string_view text) {
     return exit_of_stop(output).value_or(Exit::success);
 }
 
-std::optional<UsageError> check_task(const hunyuan_ocr::Runtime& runtime, const std::string& task) {
-    const auto tasks = runtime.tasks();
+std::optional<UsageError> check_task(const std::vector<std::string>& tasks, const std::string& task) {
     if (task.empty() || std::find(tasks.begin(), tasks.end(), task) != tasks.end()) return std::nullopt;
     std::string names;
     for (const std::string& name : tasks) names += (names.empty() ? "" : ", ") + name;
@@ -71,20 +71,37 @@ Exit fail(const UsageError& error) {
 }
 
 Exit read(const Options& options, Output& output, ProgressLine& progress) {
+    const std::filesystem::path folder = model_folder(options);
     hunyuan_ocr::RuntimeOptions runtime_options = options.runtime;
     runtime_options.cancel = &cancel_token();
     runtime_options.on_progress = [&](const hunyuan_ocr::Progress& step) { progress.show("model", step); };
-    hunyuan_ocr::Runtime runtime(model_folder(options), runtime_options);
+    if (!options.prompt.task.empty()) {
+        if (auto error = check_task(hunyuan_ocr::tasks(folder), options.prompt.task)) return fail(*error);
+    }
+    hunyuan_ocr::Runtime runtime(folder, runtime_options);
     progress.clear();
     if (options.verbose) say(runtime.load_report());
-    if (auto error = check_task(runtime, options.prompt.task)) return fail(*error);
-    if (options.action == Action::list_tasks) {
-        std::string names;
-        for (const std::string& name : runtime.tasks()) names += name + "\n";
-        output.write(names);
-        return Exit::success;
-    }
     return read_pages(runtime, options, output, progress);
+}
+
+Exit list_tasks(const Options& options, Output& output) {
+    std::string names;
+    for (const std::string& name : hunyuan_ocr::tasks(model_folder(options))) names += name + "\n";
+    output.write(names);
+    return Exit::success;
+}
+
+// What an action that needs a model does.
+Exit act(const Options& options, Output& output) {
+    ProgressLine progress(options.quiet);
+    switch (options.action) {
+        case Action::check:
+            return check_package(options, output, progress);
+        case Action::list_tasks:
+            return list_tasks(options, output);
+        default:
+            return read(options, output, progress);
+    }
 }
 
 // Does what needs a model; the output file, when there is one, appears at its end.
@@ -92,9 +109,7 @@ Exit work(const Options& options) {
     if (auto error = check_output(options)) return fail(*error);
     Output output(cancel_token());
     if (!options.output.empty() && !output.open(options.output)) return *exit_of_stop(output);
-    ProgressLine progress(options.quiet);
-    const bool check = options.action == Action::check;
-    const Exit exit = check ? check_package(options, output, progress) : read(options, output, progress);
+    const Exit exit = act(options, output);
     if (const auto stopped = exit_of_stop(output)) return *stopped;
     // A single picture that failed leaves no file; of several the readable ones are kept, and so is a check's report.
     if (exit == Exit::success || exit == Exit::pages_failed || exit == Exit::check_failed) output.finish();

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::string_view kCheckSubcommand = "check";
 // What check has no use for.
-constexpr std::array kRequestOptions{"--task",     "--prompt", "--system",  "--max-new-tokens", "--repetition-penalty",
-                                     "--strategy", "--stats",  "--verbose", "--list-tasks"};
+constexpr std::array kRequestOptions{"--background",         "--task",     "--prompt", "--system",  "--max-new-tokens",
+                                     "--repetition-penalty", "--strategy", "--stats",  "--verbose", "--list-tasks"};
 constexpr const char* kModelVariable = "HUNYUAN_OCR_MODEL";
 constexpr std::int64_t kMostThreads = 1024;
 constexpr float kLeastPenalty = 1e-3F, kMostPenalty = 1e3F;
@@ -64,8 +64,8 @@ const Choice<hunyuan_ocr::InstructionSet, 5> kInstructionSets{"--instruction-set
 
 // Values as they were given; empty: not given.
 struct RawOptions {
-    std::string model, backend, threads, precision, memory_limit, min_pixels, max_pixels, task, prompt, system,
-        max_new_tokens, repetition_penalty, strategy, instruction_set, output;
+    std::string model, backend, threads, precision, memory_limit, min_pixels, max_pixels, background, task, prompt,
+        system, max_new_tokens, repetition_penalty, strategy, instruction_set, output;
     bool json = false, stats = false, verbose = false, quiet = false, list_tasks = false, version = false, help = false;
 };
 
@@ -75,8 +75,9 @@ void declare(CLI::App& app, RawOptions& raw) {
     const auto value = [&](const char* name, std::string& target, const char* kind, const char* help,
                            const char* group) { app.add_option(name, target, help)->option_text(kind)->group(group); };
     value("--model", raw.model, "FOLDER",
-          "a HunyuanOCR checkpoint as published (default: a small English model;\n"
-          "the variable HUNYUAN_OCR_MODEL may name the folder too)",
+          "a HunyuanOCR checkpoint as published, or the name of one in the Hugging\n"
+          "Face hub's cache, tencent/HunyuanOCR (default: the variable\n"
+          "HUNYUAN_OCR_MODEL, else a small English model)",
           "Model");
     value("--backend", raw.backend, "cpu", "what computes", "Model");
     value("--precision", raw.precision, "f32", "arithmetic; f32 follows the official implementation", "Model");
@@ -90,6 +91,8 @@ void declare(CLI::App& app, RawOptions& raw) {
           "reduce larger pictures to N pixels (default: the model's, at most\n"
           "1048576 on the CPU)",
           "Picture");
+    value("--background", raw.background, "R,G,B",
+          "what is behind transparent parts, three numbers from 0 to 255\n(default: 255,255,255, white)", "Picture");
     value("--task", raw.task, "NAME", "what to read; --list-tasks names them (default: the model's first)", "Request");
     value("--prompt", raw.prompt, "TEXT", "ask in your own words, instead of --task", "Request");
     value("--system", raw.system, "TEXT", "system text, put before the picture", "Request");
@@ -98,7 +101,8 @@ void declare(CLI::App& app, RawOptions& raw) {
     value("--strategy", raw.strategy, "ar", "how tokens are chosen; ar is one token a step", "Request");
     value("--output", raw.output, "FILE", "write the answer to FILE, which appears whole or not at all", "Output");
     app.add_flag("--json", raw.json, "one JSON object for each picture, one a line")->group("Output");
-    app.add_flag("--stats", raw.stats, "times, speeds and memory of each picture, on stderr")->group("Output");
+    app.add_flag("--stats", raw.stats, "what each picture needs and takes: memory, times, speeds; on stderr")
+        ->group("Output");
     app.add_flag("--verbose", raw.verbose, "what loading the model took, on stderr")->group("Output");
     app.add_flag("--quiet", raw.quiet, "no notes and no progress on stderr")->group("Output");
     app.add_flag("--list-tasks", raw.list_tasks, "print the tasks of the model, the default first")->group("Other");
@@ -250,6 +254,13 @@ std::optional<UsageError> take_values(const RawOptions& raw, Options& options) {
             return refused("--memory-limit " + raw.memory_limit +
                            " is not a size: whole bytes above zero, or with a unit K, M, G or T (512M, 2G)");
         runtime.memory_limit_bytes = *bytes;
+    }
+    if (!raw.background.empty()) {
+        const auto color = parse_color(raw.background);
+        if (!color)
+            return refused("--background " + raw.background +
+                           " is not a colour: red, green and blue, each 0 to 255 (255,255,255)");
+        runtime.background = *color;
     }
     if (!raw.repetition_penalty.empty()) {
         const auto penalty = parse_decimal(raw.repetition_penalty);

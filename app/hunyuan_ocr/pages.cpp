@@ -98,6 +98,12 @@ private:
         generation.on_progress = [&](const hunyuan_ocr::Progress& step) {
             if (!text_begun || !text_on_terminal) progress_.show(name, step);
         };
+        if (options_.stats) {
+            generation.on_estimate = [&](const hunyuan_ocr::Estimate& estimate) {
+                progress_.clear();
+                say(estimate_text(name, estimate));
+            };
+        }
         hunyuan_ocr::OnText on_text;
         if (!options_.json) {
             on_text = [&](std::string_view text) {

@@ -29,7 +29,10 @@ private:
     bool shown_ = false;
 };
 
-// What --stats prints for one picture: sizes, stage times, speeds, memory.
+// What --stats prints before one picture is read: memory by purpose, and about how long it takes.
+std::string estimate_text(std::string_view name, const hunyuan_ocr::Estimate& estimate);
+
+// What --stats prints after it: sizes, stage times, speeds, memory.
 std::string statistics_text(std::string_view name, const hunyuan_ocr::Result& result);
 
 }  // namespace inkstone::app

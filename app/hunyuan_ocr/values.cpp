@@ -65,6 +65,19 @@ std::optional<float> parse_decimal(std::string_view text) {
     return value;
 }
 
+std::optional<std::array<std::uint8_t, 3>> parse_color(std::string_view text) {
+    std::array<std::uint8_t, 3> color{};
+    for (std::size_t i = 0; i < color.size(); ++i) {
+        const std::size_t comma = text.find(',');
+        if ((comma == std::string_view::npos) != (i + 1 == color.size())) return std::nullopt;
+        const auto value = parse_integer(text.substr(0, comma), 0, 255);
+        if (!value) return std::nullopt;
+        color[i] = static_cast<std::uint8_t>(*value);
+        if (comma != std::string_view::npos) text.remove_prefix(comma + 1);
+    }
+    return color;
+}
+
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known) {
     std::string_view best;
     std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;

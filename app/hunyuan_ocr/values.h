@@ -1,7 +1,8 @@
-// Reads the values of options: whole numbers in a range, sizes with units, decimal numbers; and finds the known word
-// nearest to a mistyped one. Used by options.cpp.
+// Reads the values of options: whole numbers in a range, sizes with units, decimal numbers, colours; and finds the
+// known word nearest to a mistyped one. Used by options.cpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -18,6 +19,9 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
 // A finite decimal number, whatever the locale.
 std::optional<float> parse_decimal(std::string_view text);
+
+// Red, green and blue, each a whole number from 0 to 255, between commas ("255,255,255").
+std::optional<std::array<std::uint8_t, 3>> parse_color(std::string_view text);
 
 // The word of `known` with the fewest changed letters; empty when all are too far away to be meant.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known);

@@ -40,13 +40,13 @@ def run(*arguments, stdin=b"", **options):
                           **options)
 
 
-def png_bytes(width, height, grey=255):
-    """A picture of one grey, 8 bits a pixel."""
+def png_bytes(width, height, grey=255, alpha=None):
+    """A picture of one grey, 8 bits a sample, and one transparency when given."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    rows = (b"\0" + bytes([grey]) * width) * height
+    header = struct.pack(">IIBBBBB", width, height, 8, 0 if alpha is None else 4, 0, 0, 0)
+    rows = (b"\0" + bytes([grey] if alpha is None else [grey, alpha]) * width) * height
     return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 

@@ -80,9 +80,9 @@ def byte_ids(content):
     return [vocabulary[chr(byte) if byte in printable else chr(256 + rest.index(byte))] for byte in content]
 
 
-def scripted_model(parent, ids, added=None):
+def scripted_model(parent, ids, added=None, **replaced):
     """A tiny model that answers every picture with `ids`, all different, and ends. `added` gives ids from 1020 on a
-    text of their own.
+    text of their own; the rest is as in tiny_model.
 
     The decoder's layers add nothing, so that the logits are the products of the last token's embedding row with all
     rows, signed by the final norm. Each pair of neighbours in the answer has two columns, in which the first has (4, 4)
@@ -110,4 +110,5 @@ def scripted_model(parent, ids, added=None):
             if token["id"] in (added or {}):
                 token |= {"content": added[token["id"]], "special": False}
 
-    return tiny_model(parent, tensors, tokenizer=tokenizer_with(add), generation_config={"repetition_penalty": 1.0})
+    return tiny_model(parent, tensors, tokenizer=tokenizer_with(add), generation_config={"repetition_penalty": 1.0},
+                      **replaced)

@@ -2,7 +2,7 @@
 import re
 import unittest
 
-from command import NANO, PAGE, SOURCE, CommandTest, environment, run
+from command import NANO, PAGE, QUIET, SOURCE, TINY, CommandTest, environment, run
 
 PAGE = str(PAGE)
 
@@ -37,6 +37,7 @@ class Refusals(CommandTest):
         for option in ("--stats", "--verbose", "--list-tasks"):
             with self.subTest(option):
                 self.assert_refused(run("check", option, str(NANO)), option, "check takes")
+        self.assert_refused(run("check", "--background", "0,0,0", str(NANO)), "--background", "check takes")
         self.assert_refused(run("check", "a", "b"), "one model", "a and b")
         self.assert_refused(run("check", "a", "--model", "b"), "two models", "a", "b")
         self.assert_refused(run("check", "--threads", "many", "a"), "--threads", "many")
@@ -63,6 +64,9 @@ class Refusals(CommandTest):
                               ("--repetition-penalty", "-1"), ("--repetition-penalty", "1,1")):
             with self.subTest(f"{option}={value}"):
                 self.assert_refused(run(f"{option}={value}", PAGE), option, value)
+        for color in ("255", "1,2", "1,2,3,4", "256,0,0", "-1,0,0", "1,2,", ",,", "white", "1, 2, 3"):
+            with self.subTest(color):
+                self.assert_refused(run(f"--background={color}", PAGE), "--background", color, "0 to 255")
         self.assert_refused(run("--min-pixels", "9000", "--max-pixels", "8000", PAGE), "9000", "8000")
 
     def test_slips_of_the_command_line(self):
@@ -88,6 +92,7 @@ class Accepted(CommandTest):
     def test_every_option_of_this_version_together(self):
         result = run("--model", str(NANO), "--backend", "cpu", "--precision", "f32", "--threads", "1", "--strategy", "ar",
                      "--instruction-set", "auto", "--memory-limit", "4G", "--min-pixels", "1024", "--max-pixels", "65536",
+                     "--background", "255,255,255",
                      "--task", "structured_parse", "--system", "Be exact.", "--max-new-tokens", "2",
                      "--repetition-penalty", "1.05", "--stats", "--verbose", "--json", PAGE)
         self.assert_exit(result, 0)
@@ -112,6 +117,25 @@ class Accepted(CommandTest):
         result = run("--threads", "1", "--model", str(NANO), "--max-new-tokens", "1", PAGE,
                      env=environment(HUNYUAN_OCR_MODEL="/no/such/model"))
         self.assert_exit(result, 0)
+
+
+class HubCache(CommandTest):
+    """A model that another program has downloaded, by its name."""
+
+    def test_name(self):
+        snapshots = self.folder / "models--owner--name/snapshots"
+        snapshots.mkdir(parents=True)
+        (snapshots / "0123abcd").symlink_to(TINY)
+        (self.folder / "models--owner--name/refs").mkdir()
+        (self.folder / "models--owner--name/refs/main").write_text("0123abcd")
+        variables = environment(HF_HUB_CACHE=str(self.folder))
+        by_name, by_folder = (run(*QUIET, "--model", model, PAGE, env=variables) for model in ("owner/name", str(TINY)))
+        self.assert_exit(by_name, 0)
+        self.assertEqual(by_name.stdout, by_folder.stdout)
+        self.assert_exit(run("check", "--threads", "1", "owner/name", env=variables), 0)
+        tasks = run("--list-tasks", "--model", "owner/name", env=variables)
+        self.assertEqual(tasks.stdout.splitlines()[0], b"doc_parse")
+        self.assert_exit(run("--model", "owner/other", PAGE, env=variables), 3, "owner/other")
 
 
 class Documentation(unittest.TestCase):

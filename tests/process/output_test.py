@@ -2,6 +2,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import unittest
 
@@ -57,6 +58,19 @@ class Text(CommandTest):
         self.assertEqual(result.stdout, TEXT)
         self.assert_exit(result, 0, "decode", "tokens/s")
         self.assert_exit(result, 0, "memory", "MiB")
+        lines = result.stderr.decode().splitlines()
+        needs = re.search(r": needs ([\d.]+) MiB: weights ([\d.]+), keys and values ([\d.]+), activations ([\d.]+), "
+                          r"pictures ([\d.]+)$", lines[0])
+        total, *parts = map(float, needs.groups())
+        self.assertAlmostEqual(total, sum(parts), delta=0.3)
+        self.assertRegex(lines[1], r"about [\d.]+ s until the first token .*, then [\d.]+ ms a token$")
+        took = re.search(r"weights ([\d.]+) MiB, cache ([\d.]+) MiB, activations ([\d.]+) MiB, peak resident ([\d.]+)",
+                         lines[-2])
+        weights, cache, activations, peak = map(float, took.groups())
+        self.assertEqual(weights, parts[0])
+        self.assertLessEqual(cache, parts[1])
+        self.assertLessEqual(activations, parts[2] + 0.1)
+        self.assertLess(peak, total + 40)  # the program itself
 
     def test_verbose(self):
         result = run("--threads", "1", "--verbose", str(PAGE))
