@@ -135,6 +135,16 @@ def chosen(names: list[str] | None) -> list[Fault]:
     return [known[name] for name in names] if names else list(FAULTS)
 
 
+def expect_green(faults: list[Fault], jobs: int) -> None:
+    """The sources as they are pass: before, or red would prove nothing; after, or a fault was left for the next."""
+    programs = sorted({program for fault in faults for program in fault.tests})
+    print(f"Without a fault: {', '.join(programs)}", flush=True)
+    build(programs, jobs)
+    for program in programs:
+        if failure := first_failure(program):
+            raise Failure(f"{failure} fails without a fault")
+
+
 def plant_all(faults: list[Fault], jobs: int) -> int:
     """Plants one fault after the other; returns how many were not noticed."""
     SCRATCH.mkdir(parents=True, exist_ok=True)
@@ -144,14 +154,9 @@ def plant_all(faults: list[Fault], jobs: int) -> int:
         except OSError as error:
             raise Failure(f"another run works in {SCRATCH}: wait for its end") from error
         copy_tree(ROOT, SCRATCH)
-        programs = sorted({program for fault in faults for program in fault.tests})
-        print(f"The sources as they are: {', '.join(programs)}", flush=True)
-        build(programs, jobs)
-        for program in programs:
-            if failure := first_failure(program):
-                raise Failure(f"{failure} fails without a fault: red would prove nothing")
+        expect_green(faults, jobs)
         width = max(len(fault.name) for fault in faults)
-        print(f"All pass. One fault at a time:\n{'fault':{width}}  result  seconds  first failing test", flush=True)
+        print(f"{'fault':{width}}  result  seconds  first failing test", flush=True)
         missed = 0
         for fault in faults:
             start = time.monotonic()
@@ -159,6 +164,7 @@ def plant_all(faults: list[Fault], jobs: int) -> int:
             missed += not noticed
             seconds = time.monotonic() - start
             print(f"{fault.name:{width}}  {'red' if noticed else 'MISSED':6}  {seconds:7.0f}  {text}", flush=True)
+        expect_green(faults, jobs)
     return missed
 
 
