@@ -2,6 +2,7 @@
 #include "image/decode.h"
 
 #include <array>
+#include <limits>
 #include <new>
 #include <string>
 
@@ -23,11 +24,6 @@ struct KnownFormat {
 };
 
 constexpr KnownFormat kKnownFormats[] = {
-    {8, "WEBP", "WebP", kConvert},
-    {0, {"II*\0", 4}, "TIFF", kConvert},
-    {0, {"MM\0*", 4}, "TIFF", kConvert},
-    {0, {"II+\0", 4}, "BigTIFF", kConvert},
-    {0, {"MM\0+", 4}, "BigTIFF", kConvert},
     {0, "GIF87a", "GIF", kConvert},
     {0, "GIF89a", "GIF", kConvert},
     {4, "ftypavif", "AVIF", kConvert},
@@ -40,11 +36,18 @@ constexpr KnownFormat kKnownFormats[] = {
     {0, {"\0\0\0\x0cJXL ", 8}, "JPEG XL", kConvert},
     {0, "\xff\x0a", "JPEG XL", kConvert},
     {0, "%PDF-", "PDF", "; make pictures of its pages first, for example with pdftoppm -r 150 -png"},
-    {0, "BM", "BMP", kConvert},
 };
 
+bool is_tiff(std::string_view bytes) {
+    // The last two are BigTIFF.
+    for (const std::string_view magic : {std::string_view("II*\0", 4), std::string_view("MM\0*", 4),
+                                         std::string_view("II+\0", 4), std::string_view("MM\0+", 4)})
+        if (bytes.starts_with(magic)) return true;
+    return false;
+}
+
 bool is_portable_anymap(std::string_view bytes) {
-    constexpr std::string_view kSpaces = " \t\r\n#";
+    constexpr std::string_view kSpaces = " \t\r\n\v\f#";
     return bytes.size() >= 3 && bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '7' &&
            kSpaces.find(bytes[2]) != std::string_view::npos;
 }
@@ -63,8 +66,9 @@ Error unknown_format(std::span<const std::byte> encoded, std::string_view subjec
         message += kDigits[value >> 4];
         message += kDigits[value & 15];
     }
-    return decode_error(ErrorCode::unsupported, subject,
-                        message + ") are those of no known picture format; give a PNG or JPEG file");
+    return decode_error(
+        ErrorCode::unsupported, subject,
+        message + ") are those of no known picture format; give a PNG, JPEG, WebP, TIFF, BMP or PNM file");
 }
 
 Result<Decoded> decode_stored(std::span<const std::byte> encoded, std::string_view subject,
@@ -74,10 +78,14 @@ Result<Decoded> decode_stored(std::span<const std::byte> encoded, std::string_vi
     const std::string_view bytes(reinterpret_cast<const char*>(encoded.data()), encoded.size());
     if (bytes.starts_with("\x89PNG\r\n\x1a\n")) return decode_png(encoded, subject, options);
     if (bytes.starts_with("\xff\xd8\xff")) return decode_jpeg(encoded, subject, options);
+    if (bytes.size() >= 12 && bytes.starts_with("RIFF") && bytes.substr(8).starts_with("WEBP"))
+        return decode_webp(encoded, subject, options);
+    if (is_tiff(bytes)) return decode_tiff(encoded, subject, options);
+    if (bytes.starts_with("BM")) return decode_bmp(encoded, subject, options);
+    if (is_portable_anymap(bytes)) return decode_pnm(encoded, subject, options);
     for (const KnownFormat& format : kKnownFormats)
         if (bytes.size() > format.offset && bytes.substr(format.offset).starts_with(format.magic))
             return refuse(subject, format.name, format.remedy);
-    if (is_portable_anymap(bytes)) return refuse(subject, "PNM", kConvert);
     return unknown_format(encoded, subject);
 }
 
@@ -85,9 +93,17 @@ Result<Decoded> decode_stored(std::span<const std::byte> encoded, std::string_vi
 
 std::optional<Error> check_size(std::uint64_t width, std::uint64_t height, std::uint64_t least_bytes,
                                 std::uint64_t encoded_bytes, std::string_view subject, const DecodeOptions& options) {
-    // Both sides come from fields of at most 31 bits: the product fits.
+    // Both sides come from fields of at most 32 bits: the product fits.
     const std::uint64_t pixels = width * height;
     const std::string size = std::to_string(width) + " x " + std::to_string(height) + " = " + std::to_string(pixels);
+    constexpr std::uint64_t kMaxSide = std::numeric_limits<int>::max();
+    if (pixels == 0)
+        return decode_error(ErrorCode::malformed, subject,
+                            "has " + size + " pixels, but each side must be at least 1; the file is damaged");
+    if (width > kMaxSide || height > kMaxSide)
+        return decode_error(ErrorCode::unsupported, subject,
+                            "has " + size + " pixels, with a side above " + std::to_string(kMaxSide) +
+                                "; scale it down or cut it into parts");
     if (pixels > options.max_pixels)
         return decode_error(ErrorCode::unsupported, subject,
                             "has " + size + " pixels, more than the " + std::to_string(options.max_pixels) +

@@ -22,8 +22,8 @@ struct DecodeOptions {
     Color background = kWhite;
 };
 
-// Decodes PNG (every colour type, 1 to 16 bits, interlaced, transparency) and JPEG (grey, YCbCr, RGB, CMYK, YCCK;
-// baseline, progressive, arithmetic), composes alpha on the background and turns the picture upright by its EXIF or XMP
+// Decodes PNG, JPEG, WebP (of an animation the first frame), TIFF (the first page), BMP and PNM, in the kinds that
+// docs/images.md lists, composes alpha on the background and turns the picture upright by its EXIF, TIFF or XMP
 // orientation. `subject` names the picture in errors. Safe to call from several threads.
 // Errors: malformed (damaged, cut short, empty), unsupported (another format, which the message names, or more than
 // max_pixels), out_of_memory.

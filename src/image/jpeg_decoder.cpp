@@ -169,8 +169,7 @@ Orientation read_orientation(const Reader& reader) {
 void convert_cmyk_row(const std::uint8_t* cmyk, int width, std::uint8_t* rgb) {
     for (int x = 0; x < width; ++x, cmyk += 4, rgb += 3) {
         const unsigned light = cmyk[3];
-        for (int channel = 0; channel < 3; ++channel)
-            rgb[channel] = static_cast<std::uint8_t>(light - compose(255U - cmyk[channel], light, 0));
+        for (int channel = 0; channel < 3; ++channel) rgb[channel] = light_through_ink(255U - cmyk[channel], light);
     }
 }
 

@@ -170,13 +170,6 @@ Orientation read_orientation(const Reader& reader) {
     return choose_orientation(exif, xmp);
 }
 
-// The decoded rows of a picture with alpha, composed on the background.
-void compose_row(const std::uint8_t* rgba, const Color& background, int width, std::uint8_t* rgb) {
-    for (int x = 0; x < width; ++x, rgba += 4, rgb += 3)
-        for (int channel = 0; channel < 3; ++channel)
-            rgb[channel] = compose(rgba[channel], rgba[3], background[channel]);
-}
-
 }  // namespace
 
 Result<Decoded> decode_png(std::span<const std::byte> encoded, std::string_view subject, const DecodeOptions& options) {
