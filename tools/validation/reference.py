@@ -139,6 +139,21 @@ class Reference:
         stages.sequence["logits"] = output.logits[0, -1]
         return stages
 
+    def visual_tokens(self, inputs: Inputs) -> torch.Tensor:
+        """The vision tower and merger alone, for a request of one image: [visual tokens, text width]."""
+        captured: list[torch.Tensor] = []
+        tower = self.model.model.vision_tower
+        handle = tower.patch_merger.register_forward_hook(lambda _module, _arguments, output: captured.append(output))
+        with torch.no_grad():
+            tower(inputs.tensors["pixel_values"], inputs.tensors["image_grid_thw"])
+        handle.remove()
+        return captured[0][0]
+
+    def hidden_rows(self, inputs: Inputs) -> torch.Tensor:
+        """What goes into the LM head at every token of the prompt, after the final norm: [tokens, text width]."""
+        with torch.no_grad():
+            return self.model.model(**inputs.tensors).last_hidden_state[0]
+
     def generate(
         self, inputs: Inputs, repetition_penalty: float, max_new_tokens: int, penalise_prompt: bool = True
     ) -> dict:
