@@ -153,6 +153,17 @@ Result<std::int32_t> token_id(const Json& json, std::initializer_list<const char
     return static_cast<std::int32_t>(id);
 }
 
+// One stop token or a list of them, inside the vocabulary.
+Result<std::vector<std::int32_t>> stop_ids(const Json& json, const std::string& key, std::size_t vocab_size) {
+    if (!json.list(key)) {
+        INKSTONE_TRY(const std::int32_t id, token_id(json, {key.c_str()}, vocab_size));
+        return std::vector{id};
+    }
+    INKSTONE_TRY(const auto ids, json.integers(key, 0, static_cast<std::int64_t>(vocab_size) - 1));
+    if (ids.empty()) return json.error(ErrorCode::malformed, key, "is an empty list, expected at least one stop token");
+    return std::vector<std::int32_t>(ids.begin(), ids.end());
+}
+
 }  // namespace
 
 Result<Config> read_config(const std::filesystem::path& folder) {
@@ -184,25 +195,21 @@ Result<Config> read_config(const std::filesystem::path& folder) {
 Result<GenerationDefaults> read_generation_defaults(const std::filesystem::path& folder, const Config& config) {
     GenerationDefaults defaults;
     std::error_code ignored;
-    const bool own_file = std::filesystem::exists(folder / "generation_config.json", ignored);
-    INKSTONE_TRY(const Json json, Json::read(folder / (own_file ? "generation_config.json" : "config.json")));
-    const std::string eos = json.has("eos_token_id") ? "eos_token_id" : "text_config.eos_token_id";
-    const auto last_id = static_cast<std::int64_t>(config.text.vocab_size) - 1;
-    if (const auto list = json.list(eos); list.ok()) {
-        INKSTONE_TRY(const auto ids, json.integers(eos, 0, last_id));
-        if (ids.empty())
-            return json.error(ErrorCode::not_found, eos, "is an empty list, expected at least one stop token");
-        for (const std::int64_t id : ids) defaults.stop_ids.push_back(static_cast<std::int32_t>(id));
-    } else {
-        INKSTONE_TRY(const std::int64_t id, json.integer(eos, 0, last_id));
-        defaults.stop_ids.push_back(static_cast<std::int32_t>(id));
+    if (std::filesystem::exists(folder / "generation_config.json", ignored)) {
+        INKSTONE_TRY(const Json json, Json::read(folder / "generation_config.json"));
+        INKSTONE_TRY(const double penalty, json.number_or("repetition_penalty", 1, 1e-3, 1e3));
+        defaults.repetition_penalty = static_cast<float>(penalty);
+        if (json.has("max_new_tokens")) {
+            INKSTONE_TRY(defaults.max_new_tokens, json.integer("max_new_tokens", 1, kMaxPositions));
+        }
+        if (json.has("eos_token_id")) {
+            INKSTONE_TRY(defaults.stop_ids, stop_ids(json, "eos_token_id", config.text.vocab_size));
+            return defaults;
+        }
     }
-    if (!own_file) return defaults;
-    INKSTONE_TRY(const double penalty, json.number_or("repetition_penalty", 1, 1e-3, 1e3));
-    defaults.repetition_penalty = static_cast<float>(penalty);
-    if (json.has("max_new_tokens")) {
-        INKSTONE_TRY(defaults.max_new_tokens, json.integer("max_new_tokens", 1, kMaxPositions));
-    }
+    INKSTONE_TRY(const Json json, Json::read(folder / "config.json"));
+    INKSTONE_TRY(defaults.stop_ids,
+                 stop_ids(json, spelling(json, {"eos_token_id", "text_config.eos_token_id"}), config.text.vocab_size));
     return defaults;
 }
 

@@ -51,8 +51,8 @@ struct GenerationDefaults {
     std::optional<std::int64_t> max_new_tokens;
 };
 
-// Reads generation_config.json; ids must lie inside the vocabulary. A missing file falls back to eos_token_id of
-// config.json. Errors: as read_config; not_found when neither names a stop id.
+// Reads generation_config.json; ids must lie inside the vocabulary. Without the file, or without stop ids in it, those
+// of config.json hold. Errors: as read_config; not_found when neither names a stop id.
 Result<GenerationDefaults> read_generation_defaults(const std::filesystem::path& folder, const Config& config);
 
 // Reads preprocessor_config.json. Errors: as read_config; mismatch when patch or merge size is not the model's.
