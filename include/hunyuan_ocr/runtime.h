@@ -152,6 +152,7 @@ constexpr int kDefaultMaxNewTokens = 4096;
 struct GenerationOptions {
     std::optional<int> max_new_tokens;
     std::optional<float> repetition_penalty;  // 1: none
+    bool repetition_guard = true;             // end an answer whose tail is one unit over and over
     const CancelToken* cancel = nullptr;
     OnProgress on_progress;
     OnEstimate on_estimate;  // called once sizes are known, before the work; the first call measures some milliseconds
@@ -160,6 +161,7 @@ struct GenerationOptions {
 enum class FinishReason {
     stop,          // the model ended its answer
     length,        // max_new_tokens reached: the answer may be cut
+    repetition,    // the answer ran into a loop: one copy of what it repeated is kept
     context_full,  // no positions left: the answer may be cut
     cancelled,     // on_text returned false
 };

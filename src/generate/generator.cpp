@@ -36,6 +36,8 @@ struct Run {
     const GeneratorOptions& options;
     Sampler sampler;
     GeneratorResult result;
+    RepetitionGuard guard{};
+    std::optional<RepetitionGuard::Loop> loop{};
 
     // Takes a token that the target chose; says whether generation goes on.
     bool commit(std::int32_t id) {
@@ -50,6 +52,14 @@ struct Run {
         if (options.on_token && !options.on_token(id)) {
             result.finish = Finish::cancelled;
             return false;
+        }
+        if (options.repetition_limits) {
+            guard.observe(result.ids);
+            loop = guard.loop(options.repetition_limits());
+            if (loop) {
+                result.finish = Finish::repetition;
+                return false;
+            }
         }
         if (result.ids.size() == options.max_new_tokens) {
             result.finish = Finish::length;
@@ -127,6 +137,11 @@ Result<GeneratorResult> generate(Decoder& decoder, Sequence& sequence, Strategy&
         sequence.set_cached(std::min(known + accepted, sequence.size()));
         run.result.accepted += accepted;
         strategy.committed(sequence, accepted);
+    }
+    if (run.loop) {  // one copy of what was repeated is kept
+        const std::size_t surplus = run.loop->tail - run.loop->unit;
+        run.result.ids.resize(run.result.ids.size() - surplus);
+        sequence.crop(sequence.size() - surplus);
     }
     return std::move(run.result);
 }

@@ -7,19 +7,22 @@
 
 #include "base/result.h"
 #include "generate/decoder.h"
+#include "generate/repetition.h"
 #include "generate/sampler.h"
 #include "generate/sequence.h"
 #include "generate/strategy.h"
 
 namespace inkstone::generate {
 
-enum class Finish : std::uint8_t { stop, length, context_full, cancelled };
+enum class Finish : std::uint8_t { stop, length, repetition, context_full, cancelled };
 
 struct GeneratorOptions {
     std::vector<std::int32_t> stop_ids;
     std::size_t max_new_tokens = 0;
     std::size_t context_length = 0;  // the most tokens of prompt and answer together
     float repetition_penalty = 1;
+    // Asked after each token of the answer: when its tail counts as a loop. Nothing set: never.
+    std::function<RepetitionLimits()> repetition_limits;
     // Gets each token of the answer as it is chosen, stop tokens excepted; false ends the generation.
     std::function<bool(std::int32_t)> on_token;
     // After each chunk of the prompt: tokens done and in all.
@@ -27,7 +30,7 @@ struct GeneratorOptions {
 };
 
 struct GeneratorResult {
-    std::vector<std::int32_t> ids;  // the answer without its stop token
+    std::vector<std::int32_t> ids;  // the answer without its stop token; of a loop, one copy of its unit
     Finish finish = Finish::stop;
     std::int32_t last_token = -1;  // the last chosen, a stop token included
     double prefill_ms = 0, decode_ms = 0, sample_ms = 0;

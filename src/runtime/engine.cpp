@@ -49,6 +49,28 @@ Result<model::ImageGrid> grid_of(const image::Image& picture, const image::Prepr
                             static_cast<std::size_t>(size.width / preprocessing.patch_size)};
 }
 
+// A table of equal cells is periodic for its whole length; what is longer than this is a loop even there.
+constexpr generate::RepetitionLimits kLimitsInTable{8, 4096};
+
+// Whether an HTML table is open at the end of a growing text.
+class TableTracker {
+public:
+    void follow(const std::string& text) {
+        for (std::size_t at;
+             (at = std::min(text.find("<table", read_), text.find("</table", read_))) != std::string::npos;
+             read_ = at + 1)
+            open_ = text[at + 1] == 't';
+        // A tag may still be growing at the end.
+        constexpr std::size_t kLongestTag = 7;
+        read_ = std::max(read_, text.size() < kLongestTag ? 0 : text.size() - kLongestTag + 1);
+    }
+    bool open() const { return open_; }
+
+private:
+    std::size_t read_ = 0;
+    bool open_ = false;
+};
+
 std::string mebibytes(std::uint64_t bytes) { return std::to_string((bytes + (1U << 20) - 1) >> 20) + " MiB"; }
 
 }  // namespace
@@ -252,9 +274,11 @@ Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) 
     }
 
     text::Detokenizer detokenizer(package_.tokenizer);
+    TableTracker tables;
     const auto emit = [&](std::string piece) {
         if (piece.empty()) return true;
         answer.text += piece;
+        tables.follow(answer.text);
         return !options.on_text || options.on_text(piece);
     };
     generate::GeneratorOptions generation;
@@ -262,6 +286,8 @@ Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) 
     generation.max_new_tokens = options.max_new_tokens;
     generation.context_length = config.text.max_position_embeddings;
     generation.repetition_penalty = options.repetition_penalty;
+    if (options.repetition_guard)
+        generation.repetition_limits = [&] { return tables.open() ? kLimitsInTable : generate::RepetitionLimits{}; };
     std::int64_t tokens = 0;
     generation.on_token = [&](std::int32_t id) {
         const double before = now_ms();
@@ -284,6 +310,8 @@ Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) 
         answer.text += rest;
     else
         emit(std::move(rest));
+    if (answer.generated.finish == generate::Finish::repetition)
+        answer.text = package_.tokenizer.decode(answer.generated.ids, true);
     answer.timing.embed_ms = session.stage_ms("embed") - embed_before;
     answer.timing.lm_head_ms = session.stage_ms("lm_head") - head_before;
     answer.timing.prefill_ms = answer.generated.prefill_ms;

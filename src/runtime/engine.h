@@ -58,6 +58,7 @@ struct TimeEstimate {
 struct AnswerOptions {
     std::size_t max_new_tokens = 0;
     float repetition_penalty = 1;
+    bool repetition_guard = false;
     const std::atomic<bool>* cancel = nullptr;
     std::function<void(const MemoryEstimate&, const TimeEstimate&)> on_estimate;  // before the work
     std::function<bool(std::string_view)> on_text;  // whole characters; false ends the generation

@@ -66,6 +66,8 @@ std::string_view name_of(FinishReason reason) {
             return "stop";
         case FinishReason::length:
             return "length";
+        case FinishReason::repetition:
+            return "repetition";
         case FinishReason::context_full:
             return "context_full";
         case FinishReason::cancelled:
@@ -145,6 +147,7 @@ internal::runtime::AnswerOptions Runtime::Implementation::answer_options(const G
     internal::runtime::AnswerOptions answer;
     answer.max_new_tokens = static_cast<std::size_t>(tokens);
     answer.repetition_penalty = penalty;
+    answer.repetition_guard = options.repetition_guard;
     answer.cancel = options.cancel;
     if (options.on_estimate)
         answer.on_estimate = [&options](const internal::runtime::MemoryEstimate& memory,
