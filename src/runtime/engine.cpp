@@ -119,6 +119,8 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::filesystem::path& folder
     INKSTONE_TRY(auto vision_module, inkstone::module::Module::create(std::move(vision_graph), backend, hooks));
     before = done;
     INKSTONE_TRY(auto text_module, inkstone::module::Module::create(std::move(text_graph), backend, hooks));
+    // Tensors that the model does not use were not counted.
+    if (chosen.on_load && done < checkpoint.total_bytes()) hooks.progress(checkpoint.total_bytes() - before);
     engine->pool_ = std::make_unique<inkstone::module::KvPool>(backend, text_module->graph().kv);
     engine->scratch_ = std::make_unique<inkstone::module::ScratchBlocks>(backend, vision_module->graph().kv);
     INKSTONE_TRY(engine->vision_, inkstone::module::Session::create(std::move(vision_module), chosen.vision_taps));

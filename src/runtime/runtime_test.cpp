@@ -1,0 +1,206 @@
+// The public face: every way to give a picture, batches, tasks, threads and what a moved-from runtime does.
+#include "hunyuan_ocr/runtime.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <thread>
+
+#include "image/decode.h"
+
+namespace hunyuan_ocr {
+namespace {
+
+const std::filesystem::path kRoot = INKSTONE_SOURCE_DIR;
+const std::filesystem::path kTiny = kRoot / "tests/data/tiny";
+const std::filesystem::path kNano = kRoot / "models/nano";
+const std::filesystem::path kPicture = kRoot / "tests/data/pictures/square.png";
+
+Runtime load(const std::filesystem::path& folder = kTiny) {
+    RuntimeOptions options;
+    options.threads = 1;
+    return Runtime(folder, options);
+}
+
+GenerationOptions tokens(int max_new_tokens) {
+    GenerationOptions options;
+    options.max_new_tokens = max_new_tokens;
+    return options;
+}
+
+// The error that a call throws.
+template <class Call>
+Error error_of(Call call) {
+    try {
+        call();
+    } catch (const Error& error) {
+        return error;
+    }
+    ADD_FAILURE() << "nothing was thrown";
+    return {ErrorCode::internal, "", "", ""};
+}
+
+TEST(Runtime, EveryFormOfAPictureGivesTheSameIds) {
+    Runtime runtime = load();
+    const auto expected = runtime.recognize(Image::file(kPicture), text("text"), tokens(12));
+    EXPECT_EQ(expected.tokens.size(), 12U);
+    EXPECT_EQ(expected.image.width, 100);
+    EXPECT_EQ(expected.image.resized_width, 96);
+    EXPECT_EQ(expected.image.visual_tokens, 14);
+    EXPECT_EQ(expected.finish_reason, FinishReason::length);
+    EXPECT_EQ(expected.state.sequence_length, expected.profile.prompt_tokens + 12);
+
+    std::ifstream stream(kPicture, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+    EXPECT_EQ(runtime.recognize(Image::encoded(std::as_bytes(std::span(bytes))), text("text"), tokens(12)).tokens,
+              expected.tokens);
+
+    const auto rgb = *inkstone::image::decode_file(kPicture);
+    struct Form {
+        PixelFormat format;
+        std::vector<int> channels;  // which of red, green, blue, opaque stands where
+    };
+    for (const Form& form : {Form{PixelFormat::rgb, {0, 1, 2}}, Form{PixelFormat::bgr, {2, 1, 0}},
+                             Form{PixelFormat::rgba, {0, 1, 2, 3}}, Form{PixelFormat::bgra, {2, 1, 0, 3}}})
+        for (const int padding : {0, 5}) {
+            const std::size_t stride = static_cast<std::size_t>(rgb.width) * form.channels.size() + padding;
+            std::vector<std::uint8_t> pixels(stride * rgb.height, 0xAA);
+            for (int y = 0; y < rgb.height; ++y)
+                for (int x = 0; x < rgb.width; ++x)
+                    for (std::size_t c = 0; c < form.channels.size(); ++c)
+                        pixels[y * stride + x * form.channels.size() + c] =
+                            form.channels[c] == 3 ? 255 : rgb.row(y)[x * 3 + form.channels[c]];
+            const auto image = Image::pixels(pixels.data(), rgb.width, rgb.height, form.format,
+                                             padding == 0 ? 0 : static_cast<std::ptrdiff_t>(stride));
+            EXPECT_EQ(runtime.recognize(image, text("text"), tokens(12)).tokens, expected.tokens);
+        }
+
+    // A grey picture is the same as red, green and blue alike.
+    std::vector<std::uint8_t> gray(100 * 80), alike;
+    for (std::size_t i = 0; i < gray.size(); ++i) gray[i] = static_cast<std::uint8_t>(i * 7);
+    for (const std::uint8_t value : gray) alike.insert(alike.end(), 3, value);
+    EXPECT_EQ(runtime.recognize(Image::pixels(gray.data(), 100, 80, PixelFormat::gray), text("text"), tokens(8)).tokens,
+              runtime.recognize(Image::pixels(alike.data(), 100, 80), text("text"), tokens(8)).tokens);
+    EXPECT_EQ(error_of([&] { runtime.recognize(Image::pixels(nullptr, 10, 10)); }).code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(error_of([&] { runtime.recognize(Image::pixels(gray.data(), -1, 10)); }).code(),
+              ErrorCode::invalid_argument);
+}
+
+TEST(Runtime, TextComesInPiecesThatAreTheWhole) {
+    Runtime runtime = load(kNano);
+    std::string heard;
+    const auto result = runtime.recognize(Image::file(kRoot / "tests/data/pictures/text_label.png"), {}, tokens(20),
+                                          [&](std::string_view piece) {
+                                              heard += piece;
+                                              return true;
+                                          });
+    EXPECT_FALSE(result.text.empty());
+    EXPECT_EQ(heard, result.text);
+}
+
+TEST(Runtime, ABatchGoesOnPastABadPage) {
+    Runtime runtime = load();
+    const std::byte rubbish[] = {std::byte{1}, std::byte{2}, std::byte{3}};
+    const Image pages[] = {Image::file(kPicture), Image::encoded(rubbish), Image::file("nowhere.png"),
+                           Image::file(kPicture)};
+    const auto items = runtime.recognize_batch(pages, text("text"), tokens(6));
+    ASSERT_EQ(items.size(), 4U);
+    ASSERT_TRUE(items[0].result && items[3].result);
+    EXPECT_EQ(items[0].result->tokens, items[3].result->tokens);
+    EXPECT_FALSE(items[1].result.has_value());
+    EXPECT_TRUE(items[1].error.has_value());
+    EXPECT_EQ(items[2].error->code(), ErrorCode::not_found);
+    const CancelToken cancel{true};
+    GenerationOptions cancelled = tokens(6);
+    cancelled.cancel = &cancel;
+    EXPECT_EQ(error_of([&] { (void)runtime.recognize_batch(pages, text("text"), cancelled); }).code(),
+              ErrorCode::cancelled);
+}
+
+TEST(Runtime, PrefillGeneratesNothing) {
+    Runtime runtime = load();
+    const Profile profile = runtime.prefill(Image::file(kPicture), text("text"));
+    EXPECT_EQ(profile.generated_tokens, 0);
+    EXPECT_EQ(profile.visual_tokens, 14);
+    EXPECT_GT(profile.prompt_tokens, 16);
+    EXPECT_GT(profile.vision_ms, 0);
+    EXPECT_GT(profile.prefill_ms, 0);
+    EXPECT_EQ(profile.decode_ms, 0);
+}
+
+TEST(Runtime, Tasks) {
+    Runtime tiny = load(), nano = load(kNano);
+    EXPECT_EQ(tiny.tasks().size(), 12U);
+    EXPECT_EQ(tiny.tasks().front(), "doc_parse");
+    EXPECT_EQ(nano.tasks(), (std::vector<std::string>{"structured_parse", "spotting_hunyuan"}));
+    const Error error = error_of([&] { nano.recognize(Image::file(kPicture), task("formula")); });
+    EXPECT_EQ(error.code(), ErrorCode::not_found);
+    EXPECT_NE(std::string(error.what()).find("structured_parse, spotting_hunyuan"), std::string::npos);
+    Prompt both = task("doc_parse");
+    both.text = "text";
+    EXPECT_EQ(error_of([&] { tiny.recognize(Image::file(kPicture), both); }).code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(tiny.recognize(Image::file(kPicture), {}, tokens(4)).tokens,
+              tiny.recognize(Image::file(kPicture), task("doc_parse"), tokens(4)).tokens);
+}
+
+TEST(Runtime, OptionsOutOfRangeAreNamed) {
+    Runtime runtime = load();
+    GenerationOptions options = tokens(-1);
+    EXPECT_EQ(error_of([&] { runtime.recognize(Image::file(kPicture), {}, options); }).subject(), "max_new_tokens");
+    options = tokens(1);
+    for (const float penalty : {0.0F, -1.0F, std::numeric_limits<float>::quiet_NaN(), 1e9F}) {
+        options.repetition_penalty = penalty;
+        EXPECT_EQ(error_of([&] { runtime.recognize(Image::file(kPicture), {}, options); }).subject(),
+                  "repetition_penalty");
+    }
+    for (const auto& [change, subject] : std::initializer_list<std::pair<void (*)(RuntimeOptions&), const char*>>{
+             {[](RuntimeOptions& o) { o.threads = -1; }, "threads"},
+             {[](RuntimeOptions& o) { o.threads = 100000; }, "threads"},
+             {[](RuntimeOptions& o) { o.min_pixels = -1; }, "min_pixels"},
+             {[](RuntimeOptions& o) { o.max_pixels = -1; }, "max_pixels"},
+             {[](RuntimeOptions& o) { o.min_pixels = 9000, o.max_pixels = 8000; }, "min_pixels"},
+             {[](RuntimeOptions& o) { o.memory_limit_bytes = 1; }, "memory_limit"}}) {
+        RuntimeOptions runtime_options;
+        change(runtime_options);
+        EXPECT_EQ(error_of([&] { Runtime broken(kTiny, runtime_options); }).subject(), subject);
+    }
+    const CancelToken cancel{true};
+    RuntimeOptions cancelled;
+    cancelled.cancel = &cancel;
+    EXPECT_EQ(error_of([&] { Runtime broken(kTiny, cancelled); }).code(), ErrorCode::cancelled);
+}
+
+TEST(Runtime, ThreadsTakeTurns) {
+    Runtime runtime = load();
+    const Image first = Image::file(kPicture), second = Image::file(kRoot / "tests/data/pictures/wide.png");
+    const auto expected_first = runtime.recognize(first, text("a"), tokens(10)).tokens;
+    const auto expected_second = runtime.recognize(second, text("b"), tokens(10)).tokens;
+    std::thread other([&] {
+        for (int i = 0; i < 5; ++i) EXPECT_EQ(runtime.recognize(second, text("b"), tokens(10)).tokens, expected_second);
+    });
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(runtime.recognize(first, text("a"), tokens(10)).tokens, expected_first);
+    other.join();
+}
+
+TEST(Runtime, AMovedFromRuntimeThrowsAndCanBeAssignedTo) {
+    Runtime runtime = load();
+    Runtime taken = std::move(runtime);
+    EXPECT_EQ(error_of([&] { runtime.recognize(Image::file(kPicture)); }).code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(error_of([&] { (void)runtime.tasks(); }).code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(error_of([&] { (void)runtime.load_report(); }).code(), ErrorCode::invalid_argument);
+    EXPECT_EQ(error_of([&] { (void)runtime.max_pixels(); }).code(), ErrorCode::invalid_argument);
+    runtime = std::move(taken);
+    EXPECT_EQ(runtime.recognize(Image::file(kPicture), {}, tokens(3)).tokens.size(), 3U);
+}
+
+TEST(Runtime, AnExceptionOfACallbackPassesThroughAndHarmsNothing) {
+    Runtime runtime = load();
+    const auto expected = runtime.recognize(Image::file(kPicture), {}, tokens(5)).tokens;
+    EXPECT_THROW(runtime.recognize(Image::file(kPicture), {}, tokens(5),
+                                   [](std::string_view) -> bool { throw std::logic_error("stop"); }),
+                 std::logic_error);
+    EXPECT_EQ(runtime.recognize(Image::file(kPicture), {}, tokens(5)).tokens, expected);
+}
+
+}  // namespace
+}  // namespace hunyuan_ocr
