@@ -1,4 +1,4 @@
-"""The fixed end-to-end case: a 512 x 512 page in, grid, tokens, text and public state as the official class has them."""
+"""The fixed end-to-end case: a 512 x 512 page; grid, tokens, text and public state as the official class has them."""
 import json
 import unittest
 

@@ -36,7 +36,8 @@ def processor_name() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return "unknown processor"
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown processor")
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else "unknown processor"
 
 
 def main() -> None:
@@ -71,7 +72,7 @@ def main() -> None:
                   f"{'LM head s':>9} {'tokens/s':>9}")
         seconds = {stage: statistics.median(page["profile"][f"{stage}_ms"] for page in pages) / 1000
                    for stage in STAGES}
-        # The first token comes from the prefill, and one that ends the answer is not listed: steps are what decode took.
+        # Not the tokens listed: the first comes from the prefill, and one that ends the answer is not listed.
         rate = profile["blocks"] / seconds["decode"] if seconds["decode"] > 0 else 0.0
         print(f"{threads:7} " + " ".join(f"{seconds[stage]:9.3f}" for stage in STAGES) + f" {rate:9.1f}"
               + ("  more threads than processors" if threads > cores else ""), flush=True)

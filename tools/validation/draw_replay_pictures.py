@@ -27,8 +27,8 @@ GRID_SIZES = {"square": (512, 512), "wide": (1024, 256), "tall": (256, 1024), "s
 DOCUMENT = (
     "文字识别把图片中的文字变成可以检索和编辑的文本。近年来，视觉语言模型不再把版面分析、检测与识别分成几个步骤，而是直接读取整页，"
     "按照阅读顺序写出结果。",
-    "A page is cut into patches of 16 by 16 pixels. Four neighbouring patches become one token, each row of tokens ends "
-    "with a newline token, and the language model reads them all before the first word is written.",
+    "A page is cut into patches of 16 by 16 pixels. Four neighbouring patches become one token, each row of tokens "
+    "ends with a newline token, and the language model reads them all before the first word is written.",
     "表一列出了三种页面的耗时。注意力的计算量随图像标记数的平方增长，因此像素上限是最主要的调节参数：调低可以提速，代价是细节。",
     "The result is the same for every number of threads, so a page that was read once can be compared later, byte for "
     "byte, with a new reading of it.",

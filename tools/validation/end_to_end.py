@@ -55,7 +55,7 @@ def main() -> None:
     torch.set_num_threads(1)
     case = official_end_to_end(Reference(ROOT, "models/nano"), repetition_penalty=1.0, max_new_tokens=200)
     if (case["grid"], case["visual_tokens"]) != (GRID, VISUAL_TOKENS):
-        raise RuntimeError(f"grid {case['grid']}, {case['visual_tokens']} visual tokens; {GRID}, {VISUAL_TOKENS} expected")
+        raise RuntimeError(f"grid {case['grid']}, {case['visual_tokens']} visual tokens; not {GRID}, {VISUAL_TOKENS}")
     if case["smallest_margin"] < SMALLEST_MARGIN:
         raise RuntimeError(f"a near-tie of {case['smallest_margin']}; change the picture")
     GOLDEN.parent.mkdir(parents=True, exist_ok=True)

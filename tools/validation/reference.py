@@ -1,7 +1,7 @@
 """The official implementation as an oracle: loads a package in FP32, reads a request, captures every stage.
 
-Used by make_goldens.py, end_to_end.py and replay.py. Eager attention, and for goldens one thread: they depend on nothing
-but the pinned packages.
+Used by make_goldens.py, end_to_end.py and replay.py. Eager attention, and for goldens one thread: they depend on
+nothing but the pinned packages.
 """
 
 import zlib

@@ -27,6 +27,7 @@ import numpy as np
 import torch
 from safetensors.numpy import load_file
 from safetensors.torch import save_file
+from transformers.utils import logging
 
 from tools.validation import draw_replay_pictures
 from tools.validation.end_to_end import GRID, IMAGE, PROMPT, VISUAL_TOKENS, official_end_to_end
@@ -192,7 +193,8 @@ class Replay(unittest.TestCase):
                                SETTINGS.max_new_tokens, ROOT / IMAGE))
         print(f"\ngrid {found['image']['grid']}, {found['image']['visual_tokens']} visual tokens, first id "
               f"{found['tokens'][0]}, {len(found['tokens'])} tokens, {found['finish_reason']}\n"
-              f"text {found['text']!r}\nstate {found['state']}\nsmallest margin {expected['smallest_margin']}", flush=True)
+              f"text {found['text']!r}\nstate {found['state']}\nsmallest margin {expected['smallest_margin']}",
+              flush=True)
         if self.reference.image_processor.size["longest_edge"] >= 512 * 512:
             self.assertEqual((expected["grid"], expected["visual_tokens"]), (GRID, VISUAL_TOKENS))
         self.assertEqual(found["image"]["grid"], expected["grid"])
@@ -211,6 +213,7 @@ def main() -> None:
     parser.add_argument("--max-new-tokens", type=int, default=SETTINGS.max_new_tokens)
     for name, value in vars(parser.parse_args()).items():
         setattr(SETTINGS, name, value)
+    logging.disable_progress_bar()
     unittest.main(module=sys.modules[__name__], argv=sys.argv[:1], verbosity=2)
 
 
