@@ -24,7 +24,7 @@ TOKEN_LIMIT = 1000       # transcripts longer than this are left out; the packag
 CHARACTER_LIMIT = 1800
 SPOTTING_CHARACTER_LIMIT = 600
 SPOTTING_SHARE = 0.15
-MOST_PAGES = 384
+MOST_PAGES = 768
 BATCHES_PER_GROUP = 3
 
 # The prompts that are trained: per task, (prompt, share). The Chinese forms are the official ones.

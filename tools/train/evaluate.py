@@ -10,11 +10,8 @@ light blur and noise), large (704 x 704), pillow (text set by Pillow alone, no c
 """
 
 import argparse
-import concurrent.futures
 import dataclasses
 import json
-import multiprocessing
-import os
 import pathlib
 import pickle
 import random as random_module
@@ -155,18 +152,21 @@ def summarize(scores):
             "looped": sum(s.looped for s in scores) / pages, "overlap": sum(s.overlap for s in scores) / pages}
 
 
-def print_table(results, packages):
-    """Markdown: per package character error, exact pages, wrong lines, loops, all in percent."""
-    titles = [f"{title} {index + 1}" for index in range(len(packages)) for title in ("error", "exact", "lines", "loops")]
-    print("| kind of page | pages | " + " | ".join(titles) + " |")
-    print("| --- | " + "---: | " * (len(titles) + 1))
-    for name, row in results.items():
-        cells = [f"{100 * result[key]:.2f}" if key == "character_error" else f"{100 * result[key]:.1f}"
-                 for result in row for key in ("character_error", "exact", "lines_wrong", "looped")]
-        note = f" (overlap {', '.join(format(result['overlap'], '.2f') for result in row)})" if name == "spotting" else ""
-        print(f"| {name}{note} | {row[0]['pages']} | " + " | ".join(cells) + " |")
+def print_head(packages):
+    titles = [f"{title} {index}" for index in range(1, len(packages) + 1)
+              for title in ("error", "exact", "lines", "loops")]
     for index, package in enumerate(packages, 1):
         print(f"{index}: {package}")
+    print("\n| kind of page | pages | " + " | ".join(titles) + " |")
+    print("| --- | " + "---: | " * (len(titles) + 1), flush=True)
+
+
+def print_row(name, results):
+    """Markdown, in percent, per package: character error, exact pages, pages with wrong lines, pages without a stop."""
+    cells = [f"{100 * result[key]:.2f}" if key == "character_error" else f"{100 * result[key]:.1f}"
+             for result in results for key in ("character_error", "exact", "lines_wrong", "looped")]
+    note = f" (overlap {', '.join(format(result['overlap'], '.2f') for result in results)})" if name == "spotting" else ""
+    print(f"| {name}{note} | {results[0]['pages']} | " + " | ".join(cells) + " |", flush=True)
 
 
 def main():
@@ -186,24 +186,19 @@ def main():
     pages = Pages(arguments, device)
     models = [HunyuanOcr.from_package(package).to(device).eval() for package in arguments.package]
     results, worst = {}, {}
-    context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(min(12, os.cpu_count() or 1), mp_context=context) as pool:
-        pending = {}
-        for row in ROWS:
-            if arguments.rows and row.name not in arguments.rows:
-                continue
-            case = pages.case(row)
-            pending[row.name] = []
-            for model in models:
-                answers = read(model, pages.tokenizer, case, arguments.pages_at_once)
-                cases = [(truth, answer, looped, row.task) for truth, (answer, looped) in zip(case.truths, answers)]
-                pending[row.name].append((cases, [pool.submit(score_page, case) for case in cases]))
-        for name, submitted in pending.items():
-            scored = [[future.result() for future in futures] for _, futures in submitted]
-            results[name] = [summarize(scores) for scores in scored]
-            order = sorted(range(len(scored[-1])), key=lambda index: -scored[-1][index].errors)[:3]
-            worst[name] = [submitted[-1][0][index][:3] for index in order]
-    print_table(results, arguments.package)
+    print_head(arguments.package)
+    for row in ROWS:
+        if arguments.rows and row.name not in arguments.rows:
+            continue
+        case, results[row.name] = pages.case(row), []
+        for model in models:
+            answers = read(model, pages.tokenizer, case, arguments.pages_at_once)
+            scores = [score_page(truth, answer, looped, row.task)
+                      for truth, (answer, looped) in zip(case.truths, answers)]
+            results[row.name].append(summarize(scores))
+        order = sorted(range(len(scores)), key=lambda index: -scores[index].errors)[:3]
+        worst[row.name] = [(case.truths[index], *answers[index]) for index in order]
+        print_row(row.name, results[row.name])
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps({"results": results, "worst": worst}, indent=1,
                                                            ensure_ascii=False))

@@ -222,6 +222,9 @@ class TextAttention(nn.Module):
 
     def attend(self, query, key, value, causal):
         share = self.heads // self.key_value_heads
+        if query.shape[2] == 1:  # a decoding step: the heads that share a key act as its queries, nothing is copied
+            mixed = functional.scaled_dot_product_attention(query.view(len(query), -1, share, query.shape[3]), key, value)
+            return self.o_proj(mixed.reshape(len(query), 1, -1))
         key, value = key.repeat_interleave(share, 1), value.repeat_interleave(share, 1)
         mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=causal)
         return self.o_proj(mixed.transpose(1, 2).flatten(2))

@@ -1,4 +1,4 @@
-"""How far an answer is from the transcript: characters, lines, loops, boxes. Plain Python, for worker processes."""
+"""How far an answer is from the transcript: characters, lines, loops, boxes. Plain Python."""
 
 import dataclasses
 import re
@@ -65,9 +65,8 @@ def split_boxes(text):
     return [match[1] for match in found], [tuple(map(int, match.groups()[1:])) for match in found]
 
 
-def score_page(case):
-    """`case` is (truth, answer, looped, task)."""
-    truth, answer, looped, task = case
+def score_page(truth, answer, looped, task):
+    """How well `answer` gives `truth`; `looped`: it did not stop; `task`: text or spotting."""
     mean_overlap = 0.0
     if task == "spotting":
         texts, boxes = split_boxes(truth)

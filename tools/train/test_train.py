@@ -127,14 +127,14 @@ class ScoringTest(unittest.TestCase):
     def test_lost_and_repeated_lines_are_seen(self):
         from scoring import score_page
         truth = "the first line\nanother one\nand the last"
-        self.assertFalse(score_page((truth, truth, False, "text")).lines_wrong)
-        self.assertTrue(score_page((truth, "the first line\nand the last", False, "text")).lines_wrong)
-        self.assertTrue(score_page((truth, truth + "\nand the last", False, "text")).lines_wrong)
+        self.assertFalse(score_page(truth, truth, False, "text").lines_wrong)
+        self.assertTrue(score_page(truth, "the first line\nand the last", False, "text").lines_wrong)
+        self.assertTrue(score_page(truth, truth + "\nand the last", False, "text").lines_wrong)
 
     def test_boxes_are_compared(self):
         from scoring import score_page
         truth, answer = "some text(0,0),(100,100)", "some text(0,0),(100,50)"
-        score = score_page((truth, answer, False, "spotting"))
+        score = score_page(truth, answer, False, "spotting")
         self.assertEqual((score.errors, score.overlap), (0, 0.5))
 
 
@@ -236,6 +236,33 @@ class TrainingTest(unittest.TestCase):
         written = load_file(str(trainer.output / "package" / "model.safetensors"))
         self.assertEqual(written.keys(), load_file(str(self.package / "model.safetensors")).keys())
         self.assertTrue(all(tensor.dtype == torch.bfloat16 for tensor in written.values()))
+
+    def test_draft_blocks_see_only_their_past_and_the_loss_falls(self):
+        import torch
+        from draft import Draft, DraftConfig
+        from train_draft import DraftTrainer
+        folder = pathlib.Path(self.folder.name) / "dflash"
+        folder.mkdir(exist_ok=True)
+        config = json.loads((PACKAGE / "dflash" / "config.json").read_text())
+        config.update(hidden_size=64, intermediate_size=96, num_attention_heads=2, num_key_value_heads=1, block_size=4)
+        config["dflash_config"]["target_layer_ids"] = [0, 1]
+        (folder / "config.json").write_text(json.dumps(config))
+        trainer = DraftTrainer(argparse.Namespace(
+            package=str(self.package), draft=str(folder), go_on=False, atlas=self.folder.name, seed=1,
+            output=str(folder)))
+        features, blocks = torch.randn(1, 9, 128), torch.randn(1, 2, 4, 64)
+        anchors = torch.tensor([[3, 6]])
+        with torch.no_grad():
+            before = trainer.draft(features, blocks, anchors)
+            features[:, 3:] += 1  # not before the first anchor: only the second block may notice
+            after = trainer.draft(features, blocks, anchors)
+        self.assertTrue(torch.allclose(before[:, 0], after[:, 0], atol=1e-6))
+        self.assertFalse(torch.allclose(before[:, 1], after[:, 1], atol=1e-3))
+        material = trainer.read(self.batch())
+        losses = [trainer.step(*material, 2e-3)[0].item() for _ in range(12)]
+        self.assertLess(sum(losses[-3:]), sum(losses[:3]))
+        trainer.save()
+        self.assertEqual(Draft.from_package(folder).config.block, DraftConfig(folder).block)
 
     def test_the_renderer_copies_glyphs_and_fills_rectangles(self):
         import torch

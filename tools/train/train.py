@@ -17,12 +17,13 @@ import torch
 import torch.nn.functional as functional
 from tokenizers import Tokenizer
 
-from data import PROMPTS, BatchStream
+from data import PATCH, PROMPTS, BatchStream
 from export import write_package
 from model import Config, HunyuanOcr, TextLayer, VisionLayer, initialize
 from optimizer import MuonAdamW
 from render import Renderer
 
+WARM_UP_BATCHES = 4
 WARM_UP_STEPS = 150
 PLATEAU = 0.45           # share of the time after which the learning rate falls
 GRADIENT_NORM = 1.0
@@ -43,6 +44,27 @@ def learning_rate(peak, step, progress):
     return peak * rise * fall
 
 
+def to_device(array, device):
+    """A numpy array on the device; the copy overlaps with what the device is doing."""
+    tensor = torch.from_numpy(array)
+    return tensor.pin_memory().to(device, non_blocking=True) if device == "cuda" else tensor
+
+
+def page_pictures(renderer, batch, device, photograph):
+    """The pictures of a data.Batch."""
+    height, width = batch.grid_height * PATCH * batch.scale, batch.grid_width * PATCH * batch.scale
+    masks = renderer.masks(to_device(batch.glyphs, device), to_device(batch.rectangles, device), batch.pixel_count,
+                           len(batch), height, width)
+    return renderer.pictures(masks, to_device(batch.dark, device), batch.scale, photograph)
+
+
+def prompt_ids(tokenizer, device):
+    """Every trained prompt's ids with the user token after them."""
+    user = tokenizer.token_to_id("<｜hy_User｜>")
+    return {prompt: torch.tensor(tokenizer.encode(prompt).ids + [user], device=device)
+            for choices in PROMPTS.values() for prompt, _ in choices}
+
+
 class Trainer:
     """One training run: model, average, optimizer, renderer and the clock."""
 
@@ -51,6 +73,7 @@ class Trainer:
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         torch.backends.cuda.matmul.allow_tf32 = True
         torch.backends.cudnn.allow_tf32 = True
+        torch.backends.cuda.enable_cudnn_sdp(False)  # it plans anew for every shape, and every batch has another
         torch.manual_seed(arguments.seed)
         self.output = pathlib.Path(arguments.output)
         self.output.mkdir(parents=True, exist_ok=True)
@@ -64,9 +87,7 @@ class Trainer:
         self.optimizer = MuonAdamW(self.model, fused=self.device == "cuda")
         self.renderer = Renderer(arguments.atlas, self.device)
         tokenizer = Tokenizer.from_file(str(pathlib.Path(arguments.package) / "tokenizer.json"))
-        user = tokenizer.token_to_id("<｜hy_User｜>")
-        self.prompts = {prompt: torch.tensor(tokenizer.encode(prompt).ids + [user], device=self.device)
-                        for choices in PROMPTS.values() for prompt, _ in choices}
+        self.prompts = prompt_ids(tokenizer, self.device)
         self.step, self.elapsed = 0, 0.0
         self.restore()
 
@@ -92,15 +113,9 @@ class Trainer:
 
     def inputs(self, batch):
         """Pictures, input ids and target ids of a batch."""
-        def move(array):
-            tensor = torch.from_numpy(array)
-            return tensor.pin_memory().to(self.device, non_blocking=True) if self.device == "cuda" else tensor
-        height, width = batch.grid_height * 16, batch.grid_width * 16
-        masks = self.renderer.masks(move(batch.glyphs), move(batch.rectangles), batch.pixel_count, len(batch),
-                                    height * batch.scale, width * batch.scale)
         photograph = batch.task == "text" and torch.rand(()).item() < PHOTOGRAPH_SHARE
-        pictures = self.renderer.pictures(masks, move(batch.dark), batch.scale, photograph)
-        targets = move(batch.tokens)
+        pictures = page_pictures(self.renderer, batch, self.device, photograph)
+        targets = to_device(batch.tokens, self.device)
         answers = targets[:, :-1]
         config = self.model.config
         noise = (torch.rand(answers.shape, device=self.device) < INPUT_NOISE) & (answers != config.padding)
@@ -145,6 +160,8 @@ class Trainer:
             corpus = pickle.load(file)
         stream = BatchStream(arguments.package, arguments.atlas, corpus, arguments.seed + self.step,
                              arguments.patches, arguments.workers)
+        for _ in range(WARM_UP_BATCHES if arguments.compile else 0):  # compiles before the clock starts
+            self.loss(*self.inputs(stream.next())).backward()
         stream.next()
         started, before = time.monotonic(), self.elapsed
         reported, saved, since = started, started, self.step
@@ -181,8 +198,8 @@ def main():
     parser.add_argument("--output", required=True)
     parser.add_argument("--minutes", type=float, required=True)
     parser.add_argument("--fresh", action="store_true", help="begin from random weights of the package's shape")
-    parser.add_argument("--learning-rate", type=float, default=1.2e-3)
-    parser.add_argument("--patches", type=int, default=96 * 1024, help="picture patches in one step")
+    parser.add_argument("--learning-rate", type=float, default=1.4e-3)
+    parser.add_argument("--patches", type=int, default=160 * 1024, help="picture patches in one step")
     parser.add_argument("--workers", type=int, default=max(1, (os.cpu_count() or 2) - 1))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-compile", dest="compile", action="store_false")
