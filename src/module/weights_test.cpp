@@ -33,14 +33,14 @@ TEST_F(PackedWeights, HoldsTheNarrowestExactFormat) {
     hooks.release = [&](const tensor::TensorView&) { ++released; };
     const auto weights = pack(graph, hooks);
     ASSERT_TRUE(weights.ok());
-    EXPECT_EQ(weights->matrix({0}).format, WeightFormat::bf16);
-    EXPECT_EQ(weights->matrix({1}).format, WeightFormat::f32);
+    EXPECT_EQ(weights->matrix({0}).format, tensor::WeightFormat::bf16);
+    EXPECT_EQ(weights->matrix({1}).format, tensor::WeightFormat::f32);
     EXPECT_EQ(weights->formats(), "f32+bf16");
     EXPECT_EQ(weights->vector({0})[29], 1.1F);
     EXPECT_EQ(progress, (std::vector<std::uint64_t>{128, 256, 384}));
     EXPECT_EQ(released, 3U);
     float row[4];
-    unpack_row(weights->matrix({1}), 7, row);
+    tensor::unpack_row(weights->matrix({1}), 7, row);
     EXPECT_EQ(row[3], 1.1F);
 }
 
