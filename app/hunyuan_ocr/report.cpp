@@ -66,9 +66,9 @@ void ProgressLine::clear() {
 std::string estimate_text(std::string_view name, const hunyuan_ocr::Estimate& estimate) {
     const auto mebibytes = [](std::uint64_t bytes) { return static_cast<double>(bytes) / kMebibyte; };
     return std::string(name) +
-           format(": needs %.1f MiB: weights %.1f, keys and values %.1f, activations %.1f, pictures %.1f\n",
+           format(": needs %.1f MiB: weights %.1f, keys and values %.1f, activations %.1f, vision %.1f\n",
                   mebibytes(estimate.total_bytes()), mebibytes(estimate.weight_bytes), mebibytes(estimate.cache_bytes),
-                  mebibytes(estimate.activation_bytes), mebibytes(estimate.image_bytes)) +
+                  mebibytes(estimate.activation_bytes), mebibytes(estimate.vision_bytes)) +
            format("  about %.1f s until the first token (vision %.1f s, prefill %.1f s), then %.1f ms a token\n",
                   (estimate.vision_ms + estimate.prefill_ms) / 1000, estimate.vision_ms / 1000,
                   estimate.prefill_ms / 1000, estimate.token_ms);

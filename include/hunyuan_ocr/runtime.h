@@ -136,10 +136,12 @@ struct RuntimeOptions {
 // 300 dpi takes minutes there.
 constexpr std::int64_t kDefaultCpuMaxPixels = 1024 * 1024;
 
-// What a request needs, told before the work: bytes by purpose, and about how long it takes on this machine.
+// What a request needs, told before the work: the most bytes at one time, by purpose, and about how long it takes here.
 struct Estimate {
-    std::uint64_t weight_bytes = 0, cache_bytes = 0, activation_bytes = 0, image_bytes = 0;
-    std::uint64_t total_bytes() const { return weight_bytes + cache_bytes + activation_bytes + image_bytes; }
+    std::uint64_t weight_bytes = 0, cache_bytes = 0;  // cache: keys and values
+    std::uint64_t activation_bytes = 0;               // of the decoder
+    std::uint64_t vision_bytes = 0;                   // of a picture on its way to visual tokens
+    std::uint64_t total_bytes() const { return weight_bytes + cache_bytes + activation_bytes + vision_bytes; }
     double vision_ms = 0, prefill_ms = 0;  // until the first token
     double token_ms = 0;                   // each further token
 };

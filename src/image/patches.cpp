@@ -84,7 +84,7 @@ Result<Patches> extract_patches(const Image& image, const Preprocessing& preproc
                  "there is no memory for its patches (12 bytes per pixel): lower max_pixels"};
 }
 
-Result<Patches> preprocess(const Image& image, const Preprocessing& preprocessing) {
+Result<Patches> preprocess(Image image, const Preprocessing& preprocessing) {
     INKSTONE_CHECK(check(preprocessing));
     INKSTONE_TRY(const Size size, smart_resize({image.height, image.width},
                                                std::int64_t{preprocessing.patch_size} * preprocessing.merge_size,
@@ -95,6 +95,7 @@ Result<Patches> preprocess(const Image& image, const Preprocessing& preprocessin
             "the resized picture has a side above " + std::to_string(kMaxResizeSide) + " pixels: lower min_pixels");
     INKSTONE_TRY(const Image resized,
                  resize_bicubic(image, static_cast<int>(size.width), static_cast<int>(size.height)));
+    image.pixels = {};  // before the patches, which take four times the resized picture
     INKSTONE_TRY(Patches patches, extract_patches(resized, preprocessing));
     patches.source_height = image.height;
     patches.source_width = image.width;

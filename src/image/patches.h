@@ -36,7 +36,8 @@ struct Patches {
 // Errors: invalid_argument (preprocessing, sides), out_of_memory.
 Result<Patches> extract_patches(const Image& image, const Preprocessing& preprocessing);
 
-// smart_resize, bicubic resize, extract_patches. Errors: those of the three.
-Result<Patches> preprocess(const Image& image, const Preprocessing& preprocessing);
+// smart_resize, bicubic resize, extract_patches. Takes the picture, so that its pixels are freed as soon as they are
+// resized. Errors: those of the three.
+Result<Patches> preprocess(Image image, const Preprocessing& preprocessing);
 
 }  // namespace inkstone::image

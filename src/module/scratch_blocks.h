@@ -20,6 +20,9 @@ public:
     // Errors: out_of_memory.
     Result<backend::KvView> prepare(std::size_t rows);
 
+    // Gives the memory back; the next call of prepare takes new memory.
+    void release() { memory_.reset(); }
+
     static std::size_t bytes_for(const tensor::KvLayout& layout, std::size_t rows) {
         return (rows + tensor::kBlockPositions - 1) / tensor::kBlockPositions * layout.block_floats() * sizeof(float);
     }

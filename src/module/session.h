@@ -26,6 +26,9 @@ public:
     // Makes the plan and the arena for runs of up to these rows, so that such runs allocate nothing.
     Status reserve(const RowCounts& rows);
 
+    // Gives the arena back; the next run takes a new one. Values of earlier runs are gone.
+    void release_arena() { arena_.reset(); }
+
     // Runs the graph. Every input is bound; rows of class token are at most kMaximumTokenRows.
     // Errors: out_of_memory, cancelled; either leaves the session usable.
     Status run(const RowCounts& rows, const backend::KvView& kv, backend::Grid grid);

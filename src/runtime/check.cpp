@@ -237,8 +237,10 @@ private:
                           static_cast<std::size_t>(preprocessing.merge_size);
         const model::ImageGrid page{grid, grid};
         const std::size_t tokens = model::visual_tokens(config_, grid, grid) + kPromptTokens;
-        report_.memory_bytes =
-            engine_->estimate({&page, 1}, tokens, static_cast<std::size_t>(kDefaultMaxNewTokens)).total();
+        report_.memory_bytes = engine_
+                                   ->estimate({&page, 1}, static_cast<std::uint64_t>(engine_->max_pixels()) * 3, tokens,
+                                              static_cast<std::size_t>(kDefaultMaxNewTokens))
+                                   .total();
         passed("load", std::to_string(static_cast<int>(engine_->load_ms())) + " ms, weights " +
                            mebibytes(engine_->weight_bytes()) + " in memory (vision " +
                            engine_->vision_weights().formats() + ", decoder " + engine_->text_weights().formats() +

@@ -49,6 +49,9 @@ Result<model::ImageGrid> grid_of(const image::Image& picture, const image::Prepr
                             static_cast<std::size_t>(size.width / preprocessing.patch_size)};
 }
 
+// A larger arena of the vision tower is given back after each picture: taking it anew costs little beside the work.
+constexpr std::uint64_t kArenaKept = std::uint64_t{64} << 20;
+
 // A table of equal cells is periodic for its whole length; what is longer than this is a loop even there.
 constexpr generate::RepetitionLimits kLimitsInTable{8, 4096};
 
@@ -135,30 +138,43 @@ std::uint64_t Engine::activation_bytes() const {
     return vision_->arena_bytes() + decoder_->session().arena_bytes() + scratch_->bytes();
 }
 
-MemoryEstimate Engine::estimate(std::span<const model::ImageGrid> grids, std::size_t prompt_tokens,
-                                std::size_t new_tokens) const {
+std::uint64_t Engine::vision_arena_bytes(const model::ImageGrid& grid) const {
+    const auto rows = model::vision_rows(package_.config, grid.height, grid.width);
+    return vision_->planned_bytes(rows) +
+           inkstone::module::ScratchBlocks::bytes_for(vision_->module().graph().kv, rows_of(rows, ops::Rows::patch));
+}
+
+void Engine::release_large_arena() {
+    if (vision_->arena_bytes() + scratch_->bytes() <= kArenaKept) return;
+    vision_->release_arena();
+    scratch_->release();
+}
+
+MemoryEstimate Engine::estimate(std::span<const model::ImageGrid> grids, std::uint64_t source_bytes,
+                                std::size_t prompt_tokens, std::size_t new_tokens) const {
     MemoryEstimate estimate;
     estimate.weights = weight_bytes();
     const std::size_t tokens = std::min(prompt_tokens + new_tokens, package_.config.text.max_position_embeddings);
     estimate.cache = (tokens + tensor::kBlockPositions - 1) / tensor::kBlockPositions * pool_->page_bytes();
-    const auto patch_size = static_cast<std::size_t>(package_.preprocessing.patch_size);
-    std::uint64_t largest_picture = 0;
-    for (const model::ImageGrid& grid : grids) {
-        const auto rows = model::vision_rows(package_.config, grid.height, grid.width);
-        const std::size_t patches = rows_of(rows, ops::Rows::patch);
-        estimate.activations = std::max<std::uint64_t>(
-            estimate.activations, vision_->planned_bytes(rows) + inkstone::module::ScratchBlocks::bytes_for(
-                                                                     vision_->module().graph().kv, patches));
-        // Resized samples and the floats made of them.
-        largest_picture = std::max<std::uint64_t>(
-            largest_picture, patches * 3 * patch_size * patch_size * (sizeof(std::uint8_t) + sizeof(float)));
-        estimate.images += rows_of(rows, ops::Rows::visual) * package_.config.text.hidden_size * sizeof(float);
-    }
-    estimate.images += largest_picture;
     inkstone::module::RowCounts rows{};
     rows[static_cast<std::size_t>(ops::Rows::token)] = std::min(prompt_tokens, generate::Decoder::kMaximumRows);
     rows[static_cast<std::size_t>(ops::Rows::logit)] = 1;
-    estimate.activations += decoder_->session().planned_bytes(rows);
+    estimate.activations = decoder_->session().planned_bytes(rows);
+
+    const auto patch_size = static_cast<std::size_t>(package_.preprocessing.patch_size);
+    std::uint64_t visual = 0;
+    for (const model::ImageGrid& grid : grids) {
+        const std::uint64_t samples = grid.height * grid.width * 3 * patch_size * patch_size;
+        const std::uint64_t patches = samples * sizeof(float);
+        const std::uint64_t arena = vision_arena_bytes(grid);
+        // Three phases follow one another: the picture is resized, cut into patches, and computed on.
+        const std::uint64_t kept = arena <= kArenaKept ? arena : 0;
+        estimate.vision =
+            std::max({estimate.vision, kept + source_bytes + samples, kept + samples + patches, patches + arena});
+        visual += model::visual_tokens(package_.config, grid.height, grid.width) * package_.config.text.hidden_size *
+                  sizeof(float);
+    }
+    estimate.vision += visual;
     return estimate;
 }
 
@@ -195,7 +211,7 @@ Status Engine::check_memory(const MemoryEstimate& estimate) const {
     return Error{ErrorCode::out_of_memory, "estimate memory", "memory_limit",
                  "this needs " + mebibytes(estimate.total()) + " (weights " + mebibytes(estimate.weights) +
                      ", keys and values " + mebibytes(estimate.cache) + ", activations " +
-                     mebibytes(estimate.activations) + ", pictures " + mebibytes(estimate.images) +
+                     mebibytes(estimate.activations) + ", pictures " + mebibytes(estimate.vision) +
                      "), more than the limit of " + mebibytes(limit) +
                      "; lower max_pixels or max_new_tokens, or raise memory_limit"};
 }
@@ -239,8 +255,9 @@ Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) 
                                                         request.system, grids, request.prompt));
     answer.prompt_tokens = prompt.ids.size();
     INKSTONE_CHECK(check_context(prompt.ids.size()));
-    MemoryEstimate needed = estimate(grids, prompt.ids.size(), options.max_new_tokens);
-    for (const image::Image& picture : request.images) needed.images += picture.pixels.size();
+    std::uint64_t source_bytes = 0;
+    for (const image::Image& picture : request.images) source_bytes += picture.pixels.size();
+    const MemoryEstimate needed = estimate(grids, source_bytes, prompt.ids.size(), options.max_new_tokens);
     INKSTONE_CHECK(check_memory(needed));
     if (options.on_estimate) {
         INKSTONE_TRY(const TimeEstimate time, estimate_time(grids, prompt.ids.size()));
@@ -252,14 +269,14 @@ Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) 
         if (options.on_progress)
             options.on_progress("vision", static_cast<std::int64_t>(i), static_cast<std::int64_t>(visual.size()));
         double start = now_ms();
-        INKSTONE_TRY(auto patches, image::preprocess(request.images[i], package_.preprocessing));
-        request.images[i] = {};
+        INKSTONE_TRY(auto patches, image::preprocess(std::move(request.images[i]), package_.preprocessing));
         answer.timing.preprocess_ms += now_ms() - start;
         start = now_ms();
         INKSTONE_CHECK(run_vision(patches, visual[i]));
         answer.timing.vision_ms += now_ms() - start;
         std::vector<float>().swap(patches.values);
         answer.images.push_back(std::move(patches));
+        release_large_arena();
     }
 
     generate::Sequence sequence(*pool_, config.text.mrope_section.size());

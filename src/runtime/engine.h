@@ -44,10 +44,13 @@ struct Request {
     std::string_view system, prompt;
 };
 
-// Bytes that a page needs, by purpose.
+// Bytes that a request needs at most at one time, by purpose.
 struct MemoryEstimate {
-    std::uint64_t weights = 0, cache = 0, activations = 0, images = 0;
-    std::uint64_t total() const { return weights + cache + activations + images; }
+    std::uint64_t weights = 0;
+    std::uint64_t cache = 0;        // keys and values
+    std::uint64_t activations = 0;  // of the decoder
+    std::uint64_t vision = 0;       // the most that a picture takes on its way to visual tokens
+    std::uint64_t total() const { return weights + cache + activations + vision; }
 };
 
 // About how long a request takes, in milliseconds.
@@ -102,9 +105,9 @@ public:
     std::uint64_t activation_bytes() const;
     double load_ms() const { return load_ms_; }
 
-    // What pictures of these grids and these numbers of tokens need, beside the pictures themselves.
-    MemoryEstimate estimate(std::span<const model::hunyuan_vl::ImageGrid> grids, std::size_t prompt_tokens,
-                            std::size_t new_tokens) const;
+    // What pictures of these grids, decoded to this many bytes in all, and these numbers of tokens need.
+    MemoryEstimate estimate(std::span<const model::hunyuan_vl::ImageGrid> grids, std::uint64_t source_bytes,
+                            std::size_t prompt_tokens, std::size_t new_tokens) const;
 
     // The time of the same; the first call measures the machine's speed. Errors: those of measure_speed.
     Result<TimeEstimate> estimate_time(std::span<const model::hunyuan_vl::ImageGrid> grids, std::size_t prompt_tokens);
@@ -117,6 +120,8 @@ public:
 
 private:
     explicit Engine(Package package) : package_(std::move(package)) {}
+    std::uint64_t vision_arena_bytes(const model::hunyuan_vl::ImageGrid& grid) const;
+    void release_large_arena();
     Status check_context(std::size_t prompt_tokens) const;
     Status check_memory(const MemoryEstimate& estimate) const;
 

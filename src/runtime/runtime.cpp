@@ -152,7 +152,7 @@ internal::runtime::AnswerOptions Runtime::Implementation::answer_options(const G
     if (options.on_estimate)
         answer.on_estimate = [&options](const internal::runtime::MemoryEstimate& memory,
                                         const internal::runtime::TimeEstimate& time) {
-            options.on_estimate({memory.weights, memory.cache, memory.activations, memory.images, time.vision_ms,
+            options.on_estimate({memory.weights, memory.cache, memory.activations, memory.vision, time.vision_ms,
                                  time.prefill_ms, time.token_ms});
         };
     if (options.on_progress)
