@@ -19,8 +19,9 @@ namespace {
 
 constexpr std::string_view kCheckSubcommand = "check";
 // What check has no use for.
-constexpr std::array kRequestOptions{"--background",         "--task",     "--prompt", "--system",  "--max-new-tokens",
-                                     "--repetition-penalty", "--strategy", "--stats",  "--verbose", "--list-tasks"};
+constexpr std::array kRequestOptions{
+    "--background",       "--task",     "--prompt", "--system",  "--max-new-tokens", "--repetition-penalty",
+    "--repetition-guard", "--strategy", "--stats",  "--verbose", "--list-tasks"};
 constexpr const char* kModelVariable = "HUNYUAN_OCR_MODEL";
 constexpr std::int64_t kMostThreads = 1024;
 constexpr float kLeastPenalty = 1e-3F, kMostPenalty = 1e3F;
@@ -62,10 +63,12 @@ const Choice<hunyuan_ocr::InstructionSet, 5> kInstructionSets{"--instruction-set
                                                                 {"avx512", hunyuan_ocr::InstructionSet::avx512}}},
                                                               {}};
 
+const Choice<bool, 2> kRepetitionGuard{"--repetition-guard", {{{"on", true}, {"off", false}}}, {}};
+
 // Values as they were given; empty: not given.
 struct RawOptions {
     std::string model, backend, threads, precision, memory_limit, min_pixels, max_pixels, background, task, prompt,
-        system, max_new_tokens, repetition_penalty, strategy, instruction_set, output;
+        system, max_new_tokens, repetition_penalty, repetition_guard, strategy, instruction_set, output;
     bool json = false, stats = false, verbose = false, quiet = false, list_tasks = false, version = false, help = false;
 };
 
@@ -98,6 +101,8 @@ void declare(CLI::App& app, RawOptions& raw) {
     value("--system", raw.system, "TEXT", "system text, put before the picture", "Request");
     value("--max-new-tokens", raw.max_new_tokens, "N", "longest answer in tokens (default: the model's)", "Request");
     value("--repetition-penalty", raw.repetition_penalty, "X", "1 is none (default: the model's)", "Request");
+    value("--repetition-guard", raw.repetition_guard, "on",
+          "end an answer that repeats one thing over and over (default: on);\noff reads on", "Request");
     value("--strategy", raw.strategy, "ar", "how tokens are chosen; ar is one token a step", "Request");
     value("--output", raw.output, "FILE", "write the answer to FILE, which appears whole or not at all", "Output");
     app.add_flag("--json", raw.json, "one JSON object for each picture, one a line")->group("Output");
@@ -114,10 +119,9 @@ std::string help_text(CLI::App& app) {
     std::string text =
         "Usage: hunyuan-ocr [OPTION]... IMAGE...\n"
         "       hunyuan-ocr check [OPTION]... [FOLDER]\n"
-        "Reads the text of pictures with a HunyuanOCR model. Each IMAGE (PNG or JPEG; - is standard input) is a page "
-        "of\n"
-        "its own. The text goes to standard output as it comes. check tries a model before it is used: its files,\n"
-        "shapes, ids and weights, and a picture through all of it.\n";
+        "Reads the text of pictures with a HunyuanOCR model. Each IMAGE is a page of its own: a PNG, JPEG, WebP, TIFF\n"
+        "(first page), BMP or PNM file, or - for standard input. The text goes to standard output as it comes.\n"
+        "check tries a model before it is used: its files, shapes, ids and weights, and a picture through all of it.\n";
     constexpr std::size_t kColumn = 28;
     std::string group;
     for (const CLI::Option* option : app.get_options()) {
@@ -237,6 +241,8 @@ std::optional<UsageError> take_values(const RawOptions& raw, Options& options) {
     if (auto error = take_choice(kPrecisions, raw.precision, runtime.precision)) return error;
     if (auto error = take_choice(kStrategies, raw.strategy, runtime.strategy)) return error;
     if (auto error = take_choice(kInstructionSets, raw.instruction_set, runtime.instruction_set)) return error;
+    if (auto error = take_choice(kRepetitionGuard, raw.repetition_guard, options.generation.repetition_guard))
+        return error;
     std::optional<std::int64_t> threads, min_pixels, max_pixels, tokens;
     if (auto error = take_integer("--threads", raw.threads, kMostThreads, threads)) return error;
     if (auto error = take_integer("--min-pixels", raw.min_pixels, kMostPixels, min_pixels)) return error;

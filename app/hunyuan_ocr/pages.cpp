@@ -69,6 +69,7 @@ public:
             if (options_.json) {
                 output_.write(to_json_line(picture, result));
             } else {
+                if (!streams_text()) page.add(result.text);
                 page.finish();
             }
             any_written_ = true;
@@ -84,6 +85,9 @@ public:
     }
 
 private:
+    // Only standard output gets text as it comes. A file gets the final text, without the copies of a loop.
+    bool streams_text() const { return !options_.json && options_.output.empty(); }
+
     std::string header(const std::string& name) const {
         if (options_.pictures.size() < 2) return {};
         return (any_written_ ? "\n==> " : "==> ") + name + " <==\n";
@@ -105,7 +109,7 @@ private:
             };
         }
         hunyuan_ocr::OnText on_text;
-        if (!options_.json) {
+        if (streams_text()) {
             on_text = [&](std::string_view text) {
                 if (!text_begun) progress_.clear();
                 text_begun = true;
@@ -150,6 +154,9 @@ private:
         } else if (result.finish_reason == hunyuan_ocr::FinishReason::context_full) {
             say(name + ": the text may be cut: picture and answer fill the model's " +
                 std::to_string(result.state.sequence_length) + " positions; lower --max-pixels");
+        } else if (result.finish_reason == hunyuan_ocr::FinishReason::repetition) {
+            say(name + ": the text may be cut: the answer began to repeat itself after " +
+                std::to_string(result.tokens.size()) + " tokens; --repetition-guard off reads on");
         }
         if (options_.stats) say(statistics_text(name, result));
     }

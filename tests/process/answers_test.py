@@ -77,6 +77,22 @@ class Answers(CommandTest):
         self.assertEqual((record["finish_reason"], len(record["tokens"])), ("stop", 26))
         self.assertEqual(text.stderr, b"")
 
+    def test_an_answer_that_runs_into_a_loop(self):
+        model = scripted_model(self.folder, byte_ids(b"abc"), endless=True)
+        arguments = (*QUIET, "--json", "--model", model, "--max-new-tokens", "600", PAGE)
+        result = run(*arguments)
+        self.assert_exit(result, 0, "cut", "repeat", "--repetition-guard off")
+        record = json.loads(result.stdout)
+        self.assertEqual(record["finish_reason"], "repetition")
+        self.assertEqual(record["text"], "abc")
+        path = self.folder / "answer.txt"
+        arguments_of_text = (argument for argument in arguments if argument != "--json")
+        self.assert_exit(run(*arguments_of_text, "--output", path), 0, "repeat")
+        self.assertEqual(path.read_text(encoding="utf-8"), record["text"].rstrip("\n") + "\n")
+        endless = json.loads(run(*arguments, "--repetition-guard", "off").stdout)
+        self.assertEqual((endless["finish_reason"], len(endless["tokens"])), ("length", 600))
+        self.assertEqual(endless["text"], "ab" + 598 * "c")
+
     def test_an_answer_that_fills_the_context(self):
         ids = byte_ids(b"abcdefghij")
         _, record = self.answers(ids)

@@ -80,9 +80,9 @@ def byte_ids(content):
     return [vocabulary[chr(byte) if byte in printable else chr(256 + rest.index(byte))] for byte in content]
 
 
-def scripted_model(parent, ids, added=None, **replaced):
+def scripted_model(parent, ids, added=None, endless=False, **replaced):
     """A tiny model that answers every picture with `ids`, all different, and ends. `added` gives ids from 1020 on a
-    text of their own; the rest is as in tiny_model.
+    text of their own. `endless` repeats the last id for ever. The rest is as in tiny_model.
 
     The decoder's layers add nothing, so that the logits are the products of the last token's embedding row with all
     rows, signed by the final norm. Each pair of neighbours in the answer has two columns, in which the first has (4, 4)
@@ -101,6 +101,8 @@ def scripted_model(parent, ids, added=None, **replaced):
     for i, (first, second) in enumerate(zip(path, path[1:])):
         embedding[first][2 * i:2 * i + 2] = (4, 4)
         embedding[second][2 * i:2 * i + 2] = (4 + i, -4 - i)
+    if endless:
+        embedding[ids[-1]][2 * len(ids)] = 100  # its product with itself is the largest
     tensors["model.embed_tokens.weight"] = (
         "F16", [rows, columns], b"".join(struct.pack(f"<{columns}e", *row) for row in embedding))
     tensors["model.norm.weight"] = ("F32", [columns], struct.pack(f"<{columns}f", *[1, -1] * (columns // 2)))

@@ -37,6 +37,7 @@ class Refusals(CommandTest):
         for option in ("--stats", "--verbose", "--list-tasks"):
             with self.subTest(option):
                 self.assert_refused(run("check", option, str(NANO)), option, "check takes")
+        self.assert_refused(run("check", "--repetition-guard", "on", str(NANO)), "--repetition-guard", "check takes")
         self.assert_refused(run("check", "--background", "0,0,0", str(NANO)), "--background", "check takes")
         self.assert_refused(run("check", "a", "b"), "one model", "a and b")
         self.assert_refused(run("check", "a", "--model", "b"), "two models", "a", "b")
@@ -44,6 +45,7 @@ class Refusals(CommandTest):
 
     def test_unknown_values_name_the_known_ones(self):
         self.assert_refused(run("--backend", "cuda", PAGE), "cuda", "cpu")
+        self.assert_refused(run("--repetition-guard", "maybe", PAGE), "--repetition-guard maybe", "on, off")
         self.assert_refused(run("--instruction-set", "sse", PAGE), "sse", "auto, reference, portable, avx2, avx512")
 
     def test_unknown_options_name_the_nearest(self):
@@ -94,7 +96,7 @@ class Accepted(CommandTest):
                      "--instruction-set", "auto", "--memory-limit", "4G", "--min-pixels", "1024", "--max-pixels", "65536",
                      "--background", "255,255,255",
                      "--task", "structured_parse", "--system", "Be exact.", "--max-new-tokens", "2",
-                     "--repetition-penalty", "1.05", "--stats", "--verbose", "--json", PAGE)
+                     "--repetition-penalty", "1.05", "--repetition-guard", "off", "--stats", "--verbose", "--json", PAGE)
         self.assert_exit(result, 0)
         self.assertTrue(result.stdout)
 
