@@ -35,9 +35,9 @@ class BadPictures(CommandTest):
         self.check(self.file("text.png", b"This is no picture.\n"), 5)
 
     def test_other_picture_format_is_named(self):
-        webp = b"RIFF" + struct.pack("<I", 26) + b"WEBPVP8L" + bytes(14)
-        result = self.check(self.file("really_webp.jpg", webp), 5)
-        self.assertIn(b"webp", result.stderr.lower())
+        avif = struct.pack(">I", 28) + b"ftypavif" + bytes(16)
+        result = self.check(self.file("really_avif.jpg", avif), 5)
+        self.assertIn(b"avif", result.stderr.lower())
 
     def test_cut_picture(self):
         self.check(self.file("cut.png", PAGE.read_bytes()[:1000]), 4)
