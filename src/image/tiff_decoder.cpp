@@ -16,9 +16,9 @@ namespace inkstone::image {
 namespace {
 
 // The library's tables and a row's run lengths, of tiny files too.
-constexpr std::uint64_t kLeastLibraryLimitBytes = 4 << 20;
+constexpr std::uint64_t kLeastLibraryLimitBytes = 1 << 20;
 // A small picture may be one tile of a usual size.
-constexpr std::uint64_t kUsualTileBytes = 4 << 20;
+constexpr std::uint64_t kUsualTileBytes = 1 << 20;
 // Parts may share their bytes, as empty tiles of some writers do; beyond this a small file could ask for endless work.
 constexpr std::uint64_t kMaxReuse = 16;
 constexpr unsigned kMaxSamples = 6;

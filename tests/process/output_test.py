@@ -62,7 +62,8 @@ class Text(CommandTest):
         needs = re.search(r": needs ([\d.]+) MiB: weights ([\d.]+), keys and values ([\d.]+), activations ([\d.]+), "
                           r"pictures ([\d.]+)$", lines[0])
         total, *parts = map(float, needs.groups())
-        self.assertAlmostEqual(total, sum(parts), delta=0.3)
+        self.assertGreater(total, max(parts))
+        self.assertLess(total, sum(parts) + 0.3)
         self.assertRegex(lines[1], r"about [\d.]+ s until the first token .*, then [\d.]+ ms a token$")
         took = re.search(r"weights ([\d.]+) MiB, cache ([\d.]+) MiB, activations ([\d.]+) MiB, peak resident ([\d.]+)",
                          lines[-2])

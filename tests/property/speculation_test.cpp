@@ -61,7 +61,10 @@ protected:
         Sequence sequence(pool, 4);
         for (const std::int32_t id : kPrompt) sequence.append(id);
         auto result = generate::generate(engine_->decoder(), sequence, strategy, options);
-        EXPECT_TRUE(result.ok()) << result.error().text();
+        if (!result.ok()) {
+            ADD_FAILURE() << result.error().text();
+            return {};
+        }
         Outcome outcome{std::move(*result), {sequence.ids().begin(), sequence.ids().end()}, sequence.cached(), {}};
         if (go_on) {
             GeneratorOptions more = options;

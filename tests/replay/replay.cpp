@@ -3,10 +3,12 @@
 //     inkstone-replay stages  --model FOLDER --output FOLDER [--prompt TEXT] PICTURE...
 //     inkstone-replay lm-head --model FOLDER --output FILE --hidden FILE
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
