@@ -70,9 +70,9 @@ class Planting(unittest.TestCase):
         for _ in range(100):  # until whoever adopted the child has collected it
             try:
                 os.kill(child, 0)
-            except ProcessLookupError:
-                return
-            if Path(f"/proc/{child}/stat").read_text(encoding="utf-8").split()[2] == "Z":
+                if Path(f"/proc/{child}/stat").read_text(encoding="utf-8").split()[2] == "Z":
+                    return
+            except (ProcessLookupError, FileNotFoundError):
                 return
             time.sleep(0.05)
         self.fail("the child still runs")
