@@ -1,7 +1,10 @@
 """The list of planted faults cannot rot: every text still stands in its source, exactly once. And planting a fault
 changes one file of the copy only, and gives it back."""
+import os
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -9,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools" / "validation"))
 
 from faults import FAULTS, Fault  # noqa: E402
-from plant_faults import mismatch, planted  # noqa: E402
+from plant_faults import mismatch, planted, run  # noqa: E402
 
 
 def has_program(name):
@@ -59,6 +62,20 @@ class Planting(unittest.TestCase):
             self.assertIn(said, mismatch(self.fault, self.scratch))
         self.source.unlink()
         self.assertIn("add.cpp", mismatch(self.fault, self.scratch))
+
+    def test_an_interrupted_command_ends_with_all_that_it_started(self):
+        with self.assertRaises(subprocess.TimeoutExpired):
+            run(["sh", "-c", "sleep 60 & echo $! > child; trap '' TERM; wait $!; wait"], self.scratch, 0.5)
+        child = int((self.scratch / "child").read_text(encoding="utf-8"))
+        for _ in range(100):  # until whoever adopted the child has collected it
+            try:
+                os.kill(child, 0)
+                if Path(f"/proc/{child}/stat").read_text(encoding="utf-8").split()[2] == "Z":
+                    return
+            except (ProcessLookupError, FileNotFoundError):
+                return
+            time.sleep(0.05)
+        self.fail("the child still runs")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRATCH = ROOT / "build" / "faults"
 BUILD = SCRATCH / "build" / "release"
 TEST_TIMEOUT_SECONDS = 900
+STOP_TIMEOUT_SECONDS = 10
 
 
 class Failure(Exception):
@@ -39,15 +40,24 @@ def mismatch(fault: Fault, root: Path) -> str:
     return "" if count == 1 else f"{fault.file}: the text occurs {count} times, expected once: {fault.text!r}"
 
 
+def stop(process: subprocess.Popen) -> None:
+    """Ends a command and what it started: a build tool alone would leave its compilers writing into the copy."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_TIMEOUT_SECONDS)
+            return
+
+
 def run(command: list[str], folder: Path, timeout_seconds: float | None = None) -> tuple[int, str]:
     """The exit status and the output of a command. It does not outlive an exception (Ctrl-C) in this process."""
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace") as process:
+                          errors="replace", start_new_session=True) as process:
         try:
             output, _ = process.communicate(timeout=timeout_seconds)
         except BaseException:
-            process.terminate()
-            process.wait()
+            stop(process)
             raise
     return process.returncode, output
 
