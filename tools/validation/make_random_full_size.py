@@ -118,7 +118,7 @@ def write_tokenizer(folder: Path) -> None:
     special = {token["content"] for token in tokenizer["added_tokens"]}
     vocabulary = {token: number for token, number in vocabulary.items() if token not in special}
     for number in range(len(vocabulary), ORDINARY_TOKENS):
-        vocabulary[f"<unused {number}>"] = number
+        vocabulary[f"<unused_{number}>"] = number
     tokenizer["model"]["vocab"] = vocabulary
     names = {
         number: f"<｜hy_place▁holder▁no▁{number - FIRST_PLACEHOLDER}｜>" if number >= FIRST_PLACEHOLDER
