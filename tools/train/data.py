@@ -24,6 +24,8 @@ TOKEN_LIMIT = 1000       # transcripts longer than this are left out; the packag
 CHARACTER_LIMIT = 1800
 SPOTTING_CHARACTER_LIMIT = 600
 SPOTTING_SHARE = 0.15
+REAL_SENTENCES = 0.25
+SHUFFLED_SENTENCES = 0.15
 MOST_PAGES = 768
 BATCHES_PER_GROUP = 3
 
@@ -109,7 +111,7 @@ class BatchMaker:
         package = pathlib.Path(package)
         self.random = random_module.Random(seed)
         self.metrics = Metrics.load(atlas_folder)
-        self.text = TextSource(corpus, self.random)
+        self.text = TextSource(corpus, self.random, REAL_SENTENCES, SHUFFLED_SENTENCES)
         self.tokenizer = Tokenizer.from_file(str(package / "tokenizer.json"))
         config = json.loads((package / "config.json").read_text())
         self.stop, self.padding = config["eos_token_id"], config["pad_token_id"]

@@ -117,11 +117,17 @@ def program_blocks(source, lines_per_block=40):
 
 
 class TextSource:
-    """Draws strings with one random generator. Not shared between threads."""
+    """Draws strings with one random generator. Not shared between threads.
 
-    def __init__(self, corpus, random):
+    real_sentences and shuffled_sentences: the shares of sentences taken from the corpus as they stand and with their
+    words in any order. Training wants fewer real ones than documents have: a model that knows its sentences goes on
+    from memory where it should find the next line.
+    """
+
+    def __init__(self, corpus, random, real_sentences=0.6, shuffled_sentences=0.0):
         self.corpus = corpus
         self.random = random
+        self.real_sentences, self.shuffled_sentences = real_sentences, shuffled_sentences
 
     def word(self):
         random, draw = self.random, self.random.random()
@@ -240,9 +246,14 @@ class TextSource:
         return self.random.choice([text.title(), text.title(), text.upper(), text.capitalize()])
 
     def sentence(self):
-        """A sentence of the corpus, or a made-up one."""
-        if self.random.random() < 0.6:
+        """A sentence of the corpus, one with its words shuffled, or a made-up one."""
+        draw = self.random.random()
+        if draw < self.real_sentences:
             return self.random.choice(self.corpus.sentences)
+        if draw < self.real_sentences + self.shuffled_sentences:
+            words = self.random.choice(self.corpus.sentences).split()
+            self.random.shuffle(words)
+            return " ".join(words)
         text = " ".join(self.token() for _ in range(self.random.randint(4, 18)))
         return text[0].upper() + text[1:] + self.random.choice("....?!")
 
