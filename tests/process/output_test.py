@@ -60,7 +60,7 @@ class Text(CommandTest):
         self.assert_exit(result, 0, "memory", "MiB")
         lines = result.stderr.decode().splitlines()
         needs = re.search(r": needs ([\d.]+) MiB: weights ([\d.]+), keys and values ([\d.]+), activations ([\d.]+), "
-                          r"pictures ([\d.]+)$", lines[0])
+                          r"vision ([\d.]+)$", lines[0])
         total, *parts = map(float, needs.groups())
         self.assertGreater(total, max(parts))
         self.assertLess(total, sum(parts) + 0.3)
