@@ -69,7 +69,11 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::take_items() {
     for (;;) {
         const std::size_t item = next_.fetch_add(1, std::memory_order_relaxed);
-        if (item >= items_ || cancelled()) return;
+        if (item >= items_) return;
+        if (cancelled()) {
+            skipped_.store(true, std::memory_order_relaxed);
+            return;
+        }
         call_(context_, item);
     }
 }
@@ -93,9 +97,10 @@ bool ThreadPool::run_erased(std::size_t items, Call call, const void* context) {
     context_ = context;
     items_ = items;
     next_.store(0, std::memory_order_relaxed);
+    skipped_.store(false, std::memory_order_relaxed);
     if (items == 1 || workers_.empty()) {
         take_items();
-        return !cancelled();
+        return !skipped_.load(std::memory_order_relaxed);
     }
     inside_.store(kOpen, std::memory_order_release);
     generation_.fetch_add(1, std::memory_order_release);
@@ -109,7 +114,7 @@ bool ThreadPool::run_erased(std::size_t items, Call call, const void* context) {
             inside_.wait(inside, std::memory_order_acquire);
         inside = inside_.load(std::memory_order_acquire);
     }
-    return !cancelled();
+    return !skipped_.load(std::memory_order_relaxed);
 }
 
 void ThreadPool::worker() {

@@ -55,6 +55,7 @@ private:
     alignas(64) std::atomic<std::size_t> next_{0};
     alignas(64) std::atomic<std::uint32_t> generation_{0};  // raised with every job: what idle workers watch
     alignas(64) std::atomic<std::uint32_t> inside_{0};      // kOpen while workers may join, plus how many are inside
+    std::atomic<bool> skipped_{false};                      // an item of this job was left out
     std::atomic<bool> stopping_{false};
 };
 

@@ -73,6 +73,7 @@ Status Decoder::step(std::span<const StepRows> batch) {
         INKSTONE_CHECK(step.sequence->pages().reserve(step.sequence->cached() + step.tokens));
     }
     assert(tokens <= kMaximumRows && batch.size() <= kMaximumRows);
+    if (tokens == 0) return {};
     fill_rows(batch, tokens);
     session_->bind(ids_input_, ids_.data());
     session_->bind(positions_input_, positions_.data());

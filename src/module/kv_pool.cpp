@@ -1,6 +1,8 @@
 // Taking and giving back of pages.
 #include "module/kv_pool.h"
 
+#include <algorithm>
+
 namespace inkstone::module {
 
 Result<float*> KvPool::take() {
@@ -13,6 +15,13 @@ Result<float*> KvPool::take() {
     float* page = free_.back();
     free_.pop_back();
     return page;
+}
+
+void KvPool::trim() {
+    std::erase_if(pages_, [&](const std::unique_ptr<backend::Memory>& page) {
+        return std::ranges::find(free_, reinterpret_cast<float*>(page->data())) != free_.end();
+    });
+    free_.clear();
 }
 
 Status KvPages::reserve(std::size_t positions) {

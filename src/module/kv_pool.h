@@ -23,6 +23,8 @@ public:
     // A page with any content. Errors: out_of_memory.
     Result<float*> take();
     void give_back(float* page) { free_.push_back(page); }
+    // Returns the memory of pages that nobody has to the system.
+    void trim();
 
 private:
     backend::Backend* backend_;

@@ -150,6 +150,14 @@ void Engine::release_large_arena() {
     scratch_->release();
 }
 
+// What earlier requests left for reuse is in no estimate: under a limit it goes back first.
+void Engine::release_kept_memory() {
+    pool_->trim();
+    scratch_->release();
+    vision_->release_arena();
+    decoder_->session().release_arena();
+}
+
 MemoryEstimate Engine::estimate(std::span<const model::ImageGrid> grids, std::uint64_t source_bytes,
                                 std::size_t prompt_tokens, std::size_t new_tokens) const {
     MemoryEstimate estimate;
@@ -220,8 +228,8 @@ Status Engine::check_context(std::size_t prompt_tokens) const {
     const std::size_t context = package_.config.text.max_position_embeddings;
     if (prompt_tokens <= context) return {};
     return Error{ErrorCode::context_full, "build prompt", "prompt",
-                 "has " + std::to_string(prompt_tokens) + " tokens, expected at most " + std::to_string(context) +
-                     " (the model's context); lower max_pixels or shorten the prompt"};
+                 "has at least " + std::to_string(prompt_tokens) + " tokens, expected at most " +
+                     std::to_string(context) + " (the model's context); lower max_pixels or shorten the prompt"};
 }
 
 Status Engine::run_vision(const image::Patches& patches, std::vector<float>& visual) {
@@ -240,6 +248,7 @@ Status Engine::run_vision(const image::Patches& patches, std::vector<float>& vis
 
 Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) {
     const CancelScope cancel(*backend_, options.cancel);
+    if (options_.memory_limit_bytes > 0) release_kept_memory();
     const model::Config& config = package_.config;
     Answer answer;
 

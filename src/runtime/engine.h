@@ -122,6 +122,7 @@ private:
     explicit Engine(Package package) : package_(std::move(package)) {}
     std::uint64_t vision_arena_bytes(const model::hunyuan_vl::ImageGrid& grid) const;
     void release_large_arena();
+    void release_kept_memory();
     Status check_context(std::size_t prompt_tokens) const;
     Status check_memory(const MemoryEstimate& estimate) const;
 

@@ -124,7 +124,8 @@ TEST(Memory, AfterARunNoMoreIsHeldThanWasEstimated) {
                                                     static_cast<std::size_t>(image.grid_width)};
             const MemoryEstimate estimate = engine->estimate({&grid, 1}, 0, answer->prompt_tokens, new_tokens);
             EXPECT_LE(engine->cache_bytes(), estimate.cache) << name << ", " << new_tokens << " tokens";
-            EXPECT_LE(engine->activation_bytes(), estimate.activations + estimate.vision) << name << ", " << new_tokens << " tokens";
+            EXPECT_LE(engine->activation_bytes(), estimate.activations + estimate.vision)
+                << name << ", " << new_tokens << " tokens";
             EXPECT_EQ(engine->weight_bytes(), estimate.weights);
         }
 }

@@ -4,7 +4,25 @@
 #include <string>
 #include <utility>
 
+#include "format/json.h"
+
 namespace inkstone::runtime {
+
+namespace {
+
+// A folder with inkstone.json holds weights in a format of ours, of which this version reads none.
+Status check_format(const std::filesystem::path& folder) {
+    std::error_code error;
+    if (!std::filesystem::exists(folder / "inkstone.json", error)) return {};
+    INKSTONE_TRY(const format::Json json, format::Json::read(folder / "inkstone.json"));
+    INKSTONE_TRY(const std::int64_t version, json.integer("version"));
+    return json.error(ErrorCode::unsupported, "version",
+                      "is " + std::to_string(version) +
+                          ", expected none: this program reads published checkpoint folders only; use the folder that "
+                          "the package was made from, or a newer program");
+}
+
+}  // namespace
 
 Result<Package> Package::open(const std::filesystem::path& folder) {
     std::error_code error;
@@ -14,6 +32,7 @@ Result<Package> Package::open(const std::filesystem::path& folder) {
                      std::filesystem::exists(folder, error)
                          ? "is not a folder; expected a checkpoint folder with config.json and model.safetensors"
                          : "does not exist; expected a checkpoint folder with config.json and model.safetensors"};
+    INKSTONE_CHECK(check_format(folder));
     INKSTONE_TRY(auto config, model::hunyuan_vl::read_config(folder));
     INKSTONE_TRY(auto generation, model::hunyuan_vl::read_generation_defaults(folder, config));
     INKSTONE_TRY(auto preprocessing, model::hunyuan_vl::read_preprocessing(folder, config));

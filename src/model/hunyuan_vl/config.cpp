@@ -68,6 +68,8 @@ Result<TextConfig> read_text(const Json& json) {
     INKSTONE_CHECK(expect_text(json, "hidden_act", "silu"));
     INKSTONE_TRY(const bool bias, json.boolean_or("attention_bias", false));
     if (bias) return json.error(ErrorCode::unsupported, "attention_bias", "is true, expected false");
+    INKSTONE_TRY(const bool head_norms, json.boolean_or("use_qk_norm", true));
+    if (!head_norms) return json.error(ErrorCode::unsupported, "use_qk_norm", "is false, expected true");
 
     const std::string rope = spelling(json, {"rope_parameters", "rope_scaling"});
     INKSTONE_TRY(const std::string type,
@@ -199,6 +201,7 @@ Result<GenerationDefaults> read_generation_defaults(const std::filesystem::path&
         INKSTONE_TRY(const Json json, Json::read(folder / "generation_config.json"));
         INKSTONE_TRY(const double penalty, json.number_or("repetition_penalty", 1, 1e-3, 1e3));
         defaults.repetition_penalty = static_cast<float>(penalty);
+        INKSTONE_TRY(defaults.do_sample, json.boolean_or("do_sample", false));
         if (json.has("max_new_tokens")) {
             INKSTONE_TRY(defaults.max_new_tokens, json.integer("max_new_tokens", 1, kMaxPositions));
         }

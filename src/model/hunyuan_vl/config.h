@@ -48,6 +48,7 @@ Result<Config> read_config(const std::filesystem::path& folder);
 struct GenerationDefaults {
     std::vector<std::int32_t> stop_ids;
     float repetition_penalty = 1;
+    bool do_sample = false;  // what the package asks for; decoding here is greedy all the same
     std::optional<std::int64_t> max_new_tokens;
 };
 

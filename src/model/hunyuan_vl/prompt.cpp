@@ -58,6 +58,15 @@ Result<PromptFormat> PromptFormat::of(const text::Tokenizer& tokenizer, const Co
                                     std::to_string(config.text.vocab_size));
         *id = *found;
     }
+    const std::pair<const char*, std::int32_t> ids[] = {{"image_token_id", config.image_token_id},
+                                                        {"image_start_token_id", config.image_start_token_id},
+                                                        {"image_end_token_id", config.image_end_token_id}};
+    for (const auto& [key, id] : ids)
+        if (!tokenizer.is_special(id))
+            return prompt_error(ErrorCode::mismatch, key,
+                                "is " + std::to_string(id) +
+                                    " in config.json, which is no special token of tokenizer.json; expected one: the "
+                                    "two files are of different packages");
     return format;
 }
 

@@ -26,7 +26,8 @@ struct PromptTokens {
 struct PromptFormat {
     std::int32_t begin_of_sentence = -1, system_end = -1, user_end = -1;
 
-    // Errors: not_found (the token's name), mismatch (an id outside the model's vocabulary).
+    // Errors: not_found (the token's name), mismatch (an id outside the model's vocabulary; an
+    // image id of config.json that is no special token).
     static Result<PromptFormat> of(const text::Tokenizer& tokenizer, const Config& config);
 };
 
