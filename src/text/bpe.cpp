@@ -23,16 +23,6 @@ std::string quoted(std::string_view text) {
     return out;
 }
 
-// A character as messages name it: U+FF5C.
-std::string name_of(char32_t code_point) {
-    constexpr std::string_view kDigits = "0123456789ABCDEF";
-    std::string out;
-    for (unsigned shift = code_point > 0xFFFF ? 20 : 12;; shift -= 4) {
-        out += kDigits[code_point >> shift & 0xFU];
-        if (shift == 0) return "U+" + out;
-    }
-}
-
 }  // namespace
 
 Result<Bpe> Bpe::build(const TokenizerDefinition& definition, const std::string& file) {
@@ -74,13 +64,11 @@ Status Bpe::add_vocabulary(const TokenizerDefinition& definition, const std::str
     for (const VocabularyEntry& entry : vocabulary) {
         const auto key = [&] { return file + ": model.vocab[" + quoted(entry.token) + "]"; };
         bytes.clear();
-        if (const auto foreign = append_token_bytes(entry.token, bytes)) {
-            // Control tokens are listed in the vocabulary as they are; words never reach them.
+        if (append_token_bytes(entry.token, bytes)) {
+            // Control and filler tokens are listed in the vocabulary as they are. Words never reach them, and they
+            // decode to their own text, as with Hugging Face.
             const auto found = std::lower_bound(added.begin(), added.end(), std::pair(entry.token, kSmallestId));
-            if (found == added.end() || found->first != entry.token)
-                return malformed(key(), "has the character " + name_of(*foreign) +
-                                            ", which is not of the 256 of the byte-level alphabet");
-            if (found->second != entry.id)
+            if (found != added.end() && found->first == entry.token && found->second != entry.id)
                 return Error{ErrorCode::mismatch, "tokenizer", key(),
                              "has the id " + std::to_string(entry.id) + ", but " + std::to_string(found->second) +
                                  " in added_tokens"};

@@ -18,7 +18,7 @@ namespace inkstone::text {
 class Bpe {
 public:
     // Takes vocabulary, merges and added tokens; `file` names the file in messages. Errors: malformed (an id twice, a
-    // token twice, an id out of bounds, a merge of unknown tokens, a character outside the byte-level alphabet),
+    // token twice, an id out of bounds, a merge of unknown tokens),
     // mismatch (an added token whose id differs from its id in the vocabulary), unsupported.
     static Result<Bpe> build(const TokenizerDefinition& definition, const std::string& file);
 
