@@ -236,7 +236,7 @@ std::optional<UsageError> take_integer(std::string_view name, const std::string&
 std::optional<UsageError> take_values(const RawOptions& raw, Options& options) {
     hunyuan_ocr::RuntimeOptions& runtime = options.runtime;
     constexpr std::int64_t kMostTokens = std::numeric_limits<std::int32_t>::max();
-    constexpr std::int64_t kMostPixels = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t kMostPixels = std::int64_t{1} << 53;  // what the reduction computes exactly
     if (auto error = take_choice(kBackends, raw.backend, runtime.backend)) return error;
     if (auto error = take_choice(kPrecisions, raw.precision, runtime.precision)) return error;
     if (auto error = take_choice(kStrategies, raw.strategy, runtime.strategy)) return error;

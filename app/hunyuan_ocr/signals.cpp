@@ -28,7 +28,8 @@ void install_signal_handlers() {
         if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(signal, &action, nullptr);
     }
-    std::signal(SIGPIPE, SIG_IGN);
+    // A write then fails with a reason, and --output leaves nothing behind.
+    for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
 }
 
 hunyuan_ocr::CancelToken& cancel_token() { return cancel; }

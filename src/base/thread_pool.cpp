@@ -5,8 +5,10 @@
 #include <sched.h>
 
 #include <fstream>
+#include <new>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #if defined(__x86_64__)
@@ -56,7 +58,11 @@ int physical_cores() {
 
 ThreadPool::ThreadPool(int threads) {
     spins_ = threads <= physical_cores() ? kSpins : 0;
-    for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { worker(); });
+    try {
+        for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { worker(); });
+    } catch (const std::system_error&) {  // the limit of threads or of memory: those that came must still be joined
+    } catch (const std::bad_alloc&) {
+    }
 }
 
 ThreadPool::~ThreadPool() {

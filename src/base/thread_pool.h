@@ -16,7 +16,7 @@ int physical_cores();
 
 class ThreadPool {
 public:
-    // threads >= 1, the caller's included.
+    // threads >= 1, the caller's included. Where the system refuses one, the pool has those before it: see threads().
     explicit ThreadPool(int threads);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;

@@ -39,8 +39,8 @@ Result<Size> smart_resize(Size size, std::int64_t factor, std::int64_t min_pixel
                        "is " + std::to_string(factor) + ", but must lie in 1 to " + std::to_string(kMaxFactor));
     if (min_pixels < 1 || max_pixels > kExactLimit || min_pixels > max_pixels)
         return invalid("min_pixels, max_pixels", "are " + std::to_string(min_pixels) + " and " +
-                                                     std::to_string(max_pixels) +
-                                                     ", but must be at least 1 and in rising order");
+                                                     std::to_string(max_pixels) + ", but must lie in 1 to " +
+                                                     std::to_string(kExactLimit) + " and be in rising order");
     if (size.height > kExactLimit / size.width) return invalid(text_of(size), "the picture has more than 2^53 pixels");
 
     const auto height = static_cast<double>(size.height), width = static_cast<double>(size.width);

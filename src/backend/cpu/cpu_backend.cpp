@@ -44,7 +44,13 @@ Result<std::unique_ptr<CpuBackend>> CpuBackend::create(InstructionSet set, int t
     if (!supported(set))
         return Error{ErrorCode::unsupported, "create backend", std::string(name_of(set)),
                      "this CPU has no such instructions; it can run up to " + std::string(name_of(best_set()))};
-    return std::unique_ptr<CpuBackend>(new CpuBackend(set, threads));
+    std::unique_ptr<CpuBackend> backend(new CpuBackend(set, threads));
+    if (backend->threads() < threads)
+        return Error{
+            ErrorCode::out_of_memory, "create backend", "threads",
+            "the system gives " + std::to_string(backend->threads()) + " of the " + std::to_string(threads) +
+                " that are asked for; lower the number of threads, or raise the limits of processes and memory"};
+    return backend;
 }
 
 Result<std::unique_ptr<Memory>> CpuBackend::allocate(std::size_t bytes, std::string_view purpose) {

@@ -11,7 +11,8 @@ struct KernelTable;
 
 class CpuBackend final : public Backend {
 public:
-    // threads >= 1; errors: invalid_argument (thread count), unsupported (the CPU lacks the set).
+    // threads >= 1; errors: invalid_argument (thread count), unsupported (the CPU lacks the set),
+    // out_of_memory (the system gives fewer threads).
     static Result<std::unique_ptr<CpuBackend>> create(InstructionSet set, int threads);
 
     std::string_view name() const override { return "cpu"; }

@@ -197,7 +197,8 @@ Result<Config> read_config(const std::filesystem::path& folder) {
 Result<GenerationDefaults> read_generation_defaults(const std::filesystem::path& folder, const Config& config) {
     GenerationDefaults defaults;
     std::error_code ignored;
-    if (std::filesystem::exists(folder / "generation_config.json", ignored)) {
+    // A link that leads nowhere (an incomplete hub cache) is a file that is missing, not a model without one.
+    if (std::filesystem::exists(std::filesystem::symlink_status(folder / "generation_config.json", ignored))) {
         INKSTONE_TRY(const Json json, Json::read(folder / "generation_config.json"));
         INKSTONE_TRY(const double penalty, json.number_or("repetition_penalty", 1, 1e-3, 1e3));
         defaults.repetition_penalty = static_cast<float>(penalty);

@@ -40,7 +40,8 @@ constexpr std::pair<std::string_view, std::string_view> kOfficialTasks[] = {
 Result<Tasks> Tasks::read(const std::filesystem::path& folder) {
     Tasks tasks;
     std::error_code error;
-    if (!std::filesystem::exists(folder / "tasks.json", error)) {
+    // A link that leads nowhere is a file that is missing, not a model without one.
+    if (!std::filesystem::exists(std::filesystem::symlink_status(folder / "tasks.json", error))) {
         for (const auto& [name, prompt] : kOfficialTasks)
             tasks.tasks_.push_back({std::string(name), std::string(prompt)});
         return tasks;
