@@ -115,7 +115,10 @@ Result<std::vector<T>> checked_list(const Json& json, std::string_view path, con
 
 Result<Json> Json::read(const std::filesystem::path& path, std::size_t limit_bytes) {
     INKSTONE_TRY(const std::string text, read_text_file(path, limit_bytes, kStage));
-    return parse(text, path.string());
+    INKSTONE_TRY(Json json, parse(text, path.string()));
+    if (!json.is_object())
+        return json.error(ErrorCode::malformed, "", "is " + describe(*json.value_) + ", expected an object");
+    return json;
 }
 
 Result<Json> Json::parse(std::string_view text, std::string_view name) {

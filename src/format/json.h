@@ -31,7 +31,7 @@ public:
     static constexpr std::size_t kMaxFileBytes = std::size_t{16} << 20;
     static constexpr int kMaxDepth = 64;
 
-    // Errors: not_found, io, malformed (too large, not JSON: with line and column, too deep, a key twice).
+    // Errors: not_found, io, malformed (too large, not JSON: with line and column, too deep, a key twice, no object).
     static Result<Json> read(const std::filesystem::path& path, std::size_t limit_bytes = kMaxFileBytes);
     // `name` stands for the file in messages.
     static Result<Json> parse(std::string_view text, std::string_view name);

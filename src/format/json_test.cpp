@@ -112,6 +112,10 @@ TEST(Json, ReadsFilesWithinTheLimit) {
     std::ofstream(path) << "{\"a\": [1, 2, 3]}";
     EXPECT_TRUE(Json::read(path));
     EXPECT_EQ(Json::read(path, 8).error().code, ErrorCode::malformed);
+    for (const char* text : {"null", "[]", "1"}) {
+        std::ofstream(path) << text;
+        EXPECT_EQ(Json::read(path).error().code, ErrorCode::malformed) << text;
+    }
     std::filesystem::remove(path);
     EXPECT_EQ(Json::read(path).error().code, ErrorCode::not_found);
 }

@@ -3,6 +3,7 @@ import json
 import os
 import pty
 import re
+import resource
 import subprocess
 import unittest
 
@@ -192,6 +193,13 @@ class BrokenOutput(CommandTest):
         self.assertTrue(os.path.exists("/dev/full"))
         with open("/dev/full", "wb") as full:
             self.assert_exit(run("--help", stdout=full), 10, "No space left")
+
+    def test_file_size_limit(self):
+        path = self.folder / "answer.txt"
+        result = run(*QUIET, "--output", path, str(PAGE),
+                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+        self.assert_exit(result, 10, str(path), "File too large")
+        self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_closed_pipe(self):
         for arguments in ((), ("--json",)):

@@ -235,6 +235,22 @@ TEST(GenerationDefaults, AFileThatLinksToItselfIsAnErrorAndNoException) {
     copy.remove("generation_config.json");
     std::filesystem::create_symlink("generation_config.json", copy.path() / "generation_config.json");
     EXPECT_NO_THROW((void)read_generation_defaults(copy.path(), *config));
+    EXPECT_FALSE(read_generation_defaults(copy.path(), *config).ok());
+}
+
+TEST(Config, ALinkThatLeadsNowhereIsAMissingFile) {
+    const PackageCopy copy(kNew);
+    const auto config = read_config(copy.path());
+    for (const char* name : {"generation_config.json", "tasks.json"}) {
+        copy.remove(name);
+        std::filesystem::create_symlink("blobs/none", copy.path() / name);
+    }
+    const auto generation = read_generation_defaults(copy.path(), *config);
+    ASSERT_FALSE(generation.ok());
+    EXPECT_EQ(generation.error().code, ErrorCode::not_found);
+    const auto tasks = Tasks::read(copy.path());
+    ASSERT_FALSE(tasks.ok());
+    EXPECT_EQ(tasks.error().code, ErrorCode::not_found);
 }
 
 }  // namespace
