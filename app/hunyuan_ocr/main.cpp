@@ -62,6 +62,14 @@ std::optional<UsageError> check_output(const Options& options) {
             std::filesystem::equivalent(options.output, picture, error))
             return UsageError{"--output " + options.output + " is one of the pictures; it would be overwritten"};
     }
+    std::error_code error;
+    const std::filesystem::path output = std::filesystem::absolute(options.output, error);
+    const auto extension = output.extension();
+    if (!options.output.empty() && !options.model_dir.empty() &&
+        (extension == ".json" || extension == ".safetensors" || extension == ".jinja") &&
+        std::filesystem::is_regular_file(output, error) &&
+        std::filesystem::equivalent(output.parent_path(), options.model_dir, error))
+        return UsageError{"--output " + options.output + " is a file of the model; it would be overwritten"};
     return std::nullopt;
 }
 
@@ -146,7 +154,7 @@ int main(int argument_count, char** arguments) {
         exit = run(argument_count, arguments);
     } catch (const hunyuan_ocr::Error& error) {
         exit = exit_of(error.code());
-        if (error.code() != hunyuan_ocr::ErrorCode::cancelled) say(error.what());
+        if (error.code() != hunyuan_ocr::ErrorCode::cancelled) say(one_line(error.what()));
         if (signal_received() == SIGTERM) exit = Exit::terminated;
     } catch (const std::bad_alloc&) {
         say("not enough memory");

@@ -133,7 +133,7 @@ private:
         }
         if (cancel_token() || output_.failed()) return std::nullopt;
         const std::string name = display_name(picture);
-        say((error.subject() == name ? "" : name + ": ") + error.what());
+        say(one_line((error.subject() == name ? "" : name + ": ") + error.what()));
         if (options_.json) output_.write(to_json_line(picture, error));
         return error;
     }

@@ -44,6 +44,22 @@ void say(std::string_view text) {
     write_error_stream("hunyuan-ocr: " + std::string(text) + "\n");
 }
 
+std::string one_line(std::string_view text) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    std::string line;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte >= 0x20 && byte != 0x7F) {
+            line += c;
+        } else {
+            line += "\\x";
+            line += kDigits[byte >> 4];
+            line += kDigits[byte & 15];
+        }
+    }
+    return line;
+}
+
 ProgressLine::ProgressLine(bool quiet) : enabled_(!quiet && isatty(STDERR_FILENO) == 1) {}
 
 void ProgressLine::show(std::string_view subject, const hunyuan_ocr::Progress& progress) {

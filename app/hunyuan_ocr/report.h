@@ -12,6 +12,9 @@ namespace inkstone::app {
 // "hunyuan-ocr: text" and a newline on standard error.
 void say(std::string_view text);
 
+// The text with control characters as \xNN: names from outside can neither break a line nor steer a terminal.
+std::string one_line(std::string_view text);
+
 // One line, rewritten in place, that says how far the work is. Shown only when standard error is a terminal.
 class ProgressLine {
 public:
