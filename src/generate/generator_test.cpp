@@ -111,7 +111,8 @@ TEST(Generator, LimitsMayChangeAsTheAnswerGrows) {
 
 TEST(Generator, StopBudgetContextAndCaller) {
     std::vector<std::int32_t> next(kVocabulary);
-    for (std::size_t i = 0; i < kVocabulary; ++i) next[i] = static_cast<std::int32_t>(i == 50 ? kStop : i + 1);
+    for (std::size_t i = 0; i < kVocabulary; ++i)
+        next[i] = static_cast<std::int32_t>(i == 50 ? kStop : (i + 1) % kVocabulary);
     ScriptedTarget target(next);
     GeneratorOptions options = guarded(1000);
     const auto stopped = target.run(options);
