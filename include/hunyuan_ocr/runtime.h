@@ -106,7 +106,14 @@ HUNYUAN_OCR_API Prompt text(std::string prompt);
 enum class Backend { cpu };
 enum class Precision { f32 };  // exact: FP32 arithmetic, weights kept losslessly
 enum class Strategy { ar };    // one token a step
-enum class InstructionSet { automatic, reference, portable, avx2, avx512 };  // automatic: the best this CPU has
+enum class InstructionSet {
+    automatic,
+    reference,
+    portable,
+    avx2,
+    avx512,
+    avx512_bf16
+};  // automatic: the best this CPU has
 
 // Asked between chunks of work; true stops the call with ErrorCode::cancelled. May be set from any thread or a signal.
 using CancelToken = std::atomic<bool>;

@@ -21,6 +21,8 @@ backend::cpu::InstructionSet instruction_set(hunyuan_ocr::InstructionSet wanted)
             return InstructionSet::avx2;
         case hunyuan_ocr::InstructionSet::avx512:
             return InstructionSet::avx512;
+        case hunyuan_ocr::InstructionSet::avx512_bf16:
+            return InstructionSet::avx512_bf16;
         case hunyuan_ocr::InstructionSet::automatic:
             break;
     }

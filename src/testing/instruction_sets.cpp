@@ -13,6 +13,8 @@ std::string name_of(InstructionSet set) {
             return "avx2";
         case InstructionSet::avx512:
             return "avx512";
+        case InstructionSet::avx512_bf16:
+            return "avx512_bf16";
     }
     return "";
 }
@@ -25,8 +27,10 @@ const std::vector<InstructionSet>& available_instruction_sets() {
             __builtin_cpu_supports("bmi2"))
             found.push_back(InstructionSet::avx2);
         if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
             found.push_back(InstructionSet::avx512);
+            if (__builtin_cpu_supports("avx512bf16")) found.push_back(InstructionSet::avx512_bf16);
+        }
 #endif
         std::printf("kernel forms under test:");
         for (const InstructionSet set : found) std::printf(" %s", name_of(set).c_str());

@@ -7,7 +7,7 @@
 
 namespace inkstone::testing {
 
-enum class InstructionSet { portable, avx2, avx512 };
+enum class InstructionSet { portable, avx2, avx512, avx512_bf16 };
 
 std::string name_of(InstructionSet set);
 
@@ -25,17 +25,32 @@ template <class Kernel>
 std::vector<KernelForm<Kernel>> available_forms(Kernel portable, Kernel avx2, Kernel avx512) {
     std::vector<KernelForm<Kernel>> forms;
     for (const InstructionSet set : available_instruction_sets())
-        forms.push_back({set, set == InstructionSet::portable ? portable
-                              : set == InstructionSet::avx2   ? avx2
-                                                              : avx512});
+        if (set != InstructionSet::avx512_bf16)
+            forms.push_back({set, set == InstructionSet::portable ? portable
+                                  : set == InstructionSet::avx2   ? avx2
+                                                                  : avx512});
+    return forms;
+}
+// The same for an operator in BF16 arithmetic, which has one form more.
+template <class Kernel>
+std::vector<KernelForm<Kernel>> available_forms(Kernel portable, Kernel avx2, Kernel avx512, Kernel avx512_bf16) {
+    std::vector<KernelForm<Kernel>> forms = available_forms(portable, avx2, avx512);
+    if (available_instruction_sets().back() == InstructionSet::avx512_bf16)
+        forms.push_back({InstructionSet::avx512_bf16, avx512_bf16});
     return forms;
 }
 
-// INKSTONE_AVAILABLE_FORMS(ops::add) is available_forms of ops::add::{portable,avx2,avx512}::run.
+// INKSTONE_AVAILABLE_FORMS(ops::add) is available_forms of ops::add::{portable,avx2,avx512}::run, and
+// INKSTONE_AVAILABLE_BF16_FORMS(ops::linear_bf16) that of the same and avx512_bf16::run.
 #if defined(__x86_64__)
+#define INKSTONE_AVAILABLE_BF16_FORMS(op)                                                               \
+    ::inkstone::testing::available_forms<op::Kernel>(op::portable::run, op::avx2::run, op::avx512::run, \
+                                                     op::avx512_bf16::run)
 #define INKSTONE_AVAILABLE_FORMS(op) \
     ::inkstone::testing::available_forms<op::Kernel>(op::portable::run, op::avx2::run, op::avx512::run)
 #else
+#define INKSTONE_AVAILABLE_BF16_FORMS(op) \
+    ::inkstone::testing::available_forms<op::Kernel>(op::portable::run, nullptr, nullptr, nullptr)
 #define INKSTONE_AVAILABLE_FORMS(op) \
     ::inkstone::testing::available_forms<op::Kernel>(op::portable::run, nullptr, nullptr)
 #endif

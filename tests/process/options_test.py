@@ -46,7 +46,7 @@ class Refusals(CommandTest):
     def test_unknown_values_name_the_known_ones(self):
         self.assert_refused(run("--backend", "cuda", PAGE), "cuda", "cpu")
         self.assert_refused(run("--repetition-guard", "maybe", PAGE), "--repetition-guard maybe", "on, off")
-        self.assert_refused(run("--instruction-set", "sse", PAGE), "sse", "auto, reference, portable, avx2, avx512")
+        self.assert_refused(run("--instruction-set", "sse", PAGE), "sse", "auto, reference, portable, avx2, avx512, avx512_bf16")
 
     def test_unknown_options_name_the_nearest(self):
         for slip, meant in (("--thread", "--threads"), ("--max-pixles=3", "--max-pixels"), ("--josn", "--json"),

@@ -30,6 +30,7 @@ const KernelTable& kernel_table(InstructionSet set) {
         case InstructionSet::avx2:
             return kAvx2;
         case InstructionSet::avx512:
+        case InstructionSet::avx512_bf16:
             return kAvx512;
 #endif
         default:

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace inkstone::avx512 {
+namespace inkstone::INKSTONE_ISA {
 
 struct Mask {
     __mmask16 bits;
@@ -82,4 +82,4 @@ INKSTONE_INLINE Lanes widen_half(const std::byte* p) {
     return {_mm512_maskz_cvtph_ps(kAllLanes, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
 }
 
-}  // namespace inkstone::avx512
+}  // namespace inkstone::INKSTONE_ISA
