@@ -15,7 +15,7 @@ struct Shape {
     std::size_t outputs, inputs, inner;
 };
 
-const Shape kShapes[] = {{64, 64, 1},  {1, 1, 1},    {63, 5, 1},   {65, 33, 1},  {128, 12, 1}, {64, 39, 1},
+const Shape kShapes[] = {{64, 64, 1},  {1, 1, 1},    {63, 5, 1},    {65, 33, 1}, {128, 12, 1}, {64, 39, 1},
                          {130, 40, 4}, {130, 39, 3}, {64, 108, 36}, {64, 7, 1},  {64, 75, 1}};
 
 // A weight whose bits say which it is, exact in the format: 16 bits in the upper half for bf16.

@@ -1,5 +1,5 @@
-// Kernels of rounding to BF16, compiled once per instruction set; the backend picks one at run time. A loop over vectors
-// of the compiler's own type, as wide as one register: the compiler turns it into the instruction set's integer
+// Kernels of rounding to BF16, compiled once per instruction set; the backend picks one at run time. A loop over
+// vectors of the compiler's own type, as wide as one register: the compiler turns it into the instruction set's integer
 // operations. vcvtneps2bf16 would be shorter, but flushes denormal numbers; memory is the limit.
 #include "base/simd/lanes.h"
 #include "ops/round_bf16/round_bf16.h"

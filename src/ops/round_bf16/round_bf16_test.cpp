@@ -27,9 +27,9 @@ std::uint16_t rounded(float x) {
 
 TEST(RoundBf16, RoundsToTheNearestTiesToEven) {
     EXPECT_EQ(rounded(1.0f), 0x3f80);
-    EXPECT_EQ(rounded(1.0f + 0x1p-8f), 0x3f80);              // half a step, to even below
-    EXPECT_EQ(rounded(1.0f + 0x1p-7f + 0x1p-8f), 0x3f82);    // half a step, to even above
-    EXPECT_EQ(rounded(1.0f + 0x1p-8f + 0x1p-23f), 0x3f81);   // just above half
+    EXPECT_EQ(rounded(1.0f + 0x1p-8f), 0x3f80);             // half a step, to even below
+    EXPECT_EQ(rounded(1.0f + 0x1p-7f + 0x1p-8f), 0x3f82);   // half a step, to even above
+    EXPECT_EQ(rounded(1.0f + 0x1p-8f + 0x1p-23f), 0x3f81);  // just above half
     EXPECT_EQ(rounded(-1.0f - 0x1p-8f - 0x1p-23f), 0xbf81);
     EXPECT_EQ(rounded(-0.0f), 0x8000);
     EXPECT_EQ(rounded(std::numeric_limits<float>::max()), 0x7f80);
@@ -60,7 +60,8 @@ void check(const std::vector<float>& x, std::size_t rows, std::size_t width) {
 
 TEST(RoundBf16, EveryFormEqualsTheReferenceAtEveryTail) {
     const std::vector<float> x = testing::random_floats(5 * 5000, 3);
-    for (const std::size_t width : {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 18, 31, 32, 33, 63, 65, 1024, 1152, 4304, 4305})
+    for (const std::size_t width :
+         {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 18, 31, 32, 33, 63, 65, 1024, 1152, 4304, 4305})
         for (const std::size_t rows : {0, 1, 5}) check(x, rows, width);
 }
 
