@@ -182,10 +182,12 @@ double read_rate(std::size_t reader, const std::byte* memory, std::size_t bytes,
 
 struct Unmap {
     std::size_t bytes;
-    void operator()(std::byte* memory) const { munmap(memory, bytes); }
+    void operator()(void* memory) const { munmap(memory, bytes); }
 };
-// Zeroed memory in 2 MiB pages where the system gives them.
-std::unique_ptr<std::byte, Unmap> large_pages(std::size_t bytes) {
+// `count` zeros in 2 MiB pages where the system gives them, as the backend's memory.
+template <class T>
+std::unique_ptr<T[], Unmap> large_pages(std::size_t count) {
+    std::size_t bytes = count * sizeof(T);
     constexpr std::size_t kPage = std::size_t{2} << 20;
     bytes = (bytes + kPage - 1) / kPage * kPage;
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -194,7 +196,7 @@ std::unique_ptr<std::byte, Unmap> large_pages(std::size_t bytes) {
         std::exit(1);
     }
     madvise(memory, bytes, MADV_HUGEPAGE);
-    return {static_cast<std::byte*>(memory), Unmap{bytes}};
+    return {static_cast<T*>(memory), Unmap{bytes}};
 }
 
 // What to measure, from the command line.
@@ -217,7 +219,7 @@ public:
     explicit Copies(tensor::PackedMatrix matrix)
         : matrix_(matrix),
           count_(1 + kBytes / matrix.bytes()),
-          memory_(large_pages(count_ * matrix.bytes() + kAfter)) {
+          memory_(large_pages<std::byte>(count_ * matrix.bytes() + kAfter)) {
         // The upper half of a small float, twice, is a sensible weight or two in all formats.
         const std::vector<float> pattern = testing::random_floats(1 << 16, 1, 0.02f);
         for (std::size_t i = 0; i < count_ * matrix.bytes(); i += 4) {
@@ -238,7 +240,7 @@ private:
     static constexpr std::size_t kBytes = std::size_t{192} << 20, kAfter = 8192;
     tensor::PackedMatrix matrix_;
     std::size_t count_;
-    std::unique_ptr<std::byte, Unmap> memory_;
+    std::unique_ptr<std::byte[], Unmap> memory_;
 };
 
 // Shares the product out as the backend does and times it.
@@ -299,27 +301,28 @@ void measure(const Case& what, InstructionSet set, InstructionSet peak_set, Team
 
 void measure_f32(const Case& what, const testing::KernelForm<ops::linear::Kernel>& form, Team& team) {
     const auto [outputs, inputs] = what.shape;
-    const std::vector<float> x = testing::random_floats(what.rows * inputs, 2);
-    std::vector<float> y(what.rows * outputs);
+    const auto x = large_pages<float>(what.rows * inputs), y = large_pages<float>(what.rows * outputs);
+    const std::vector<float> floats = testing::random_floats(what.rows * inputs, 2);
+    std::copy(floats.begin(), floats.end(), x.get());
     measure(what, form.set, form.set, team, [&, outputs = outputs, inputs = inputs](const auto& matrix, Team& threads) {
         return time_product(
-            form.run, ops::linear::Arguments{x.data(), y.data(), matrix, nullptr, what.rows, inputs, outputs}, threads);
+            form.run, ops::linear::Arguments{x.get(), y.get(), matrix, nullptr, what.rows, inputs, outputs}, threads);
     });
 }
 
 void measure_bf16(const Case& what, const testing::KernelForm<ops::linear_bf16::Kernel>& form, Team& team) {
     const auto [outputs, inputs] = what.shape;
     const std::vector<float> floats = testing::random_floats(what.rows * inputs, 2);
-    std::vector<std::uint16_t> x(floats.size());
-    for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto x = large_pages<std::uint16_t>(floats.size());
+    const auto y = large_pages<float>(what.rows * outputs);
+    for (std::size_t i = 0; i < floats.size(); ++i) {
         std::uint32_t bits;
         std::memcpy(&bits, &floats[i], sizeof bits);
         x[i] = static_cast<std::uint16_t>(bits >> 16);
     }
-    std::vector<float> y(what.rows * outputs);
     measure(what, form.set, form.set, team, [&, outputs = outputs, inputs = inputs](const auto& matrix, Team& threads) {
         return time_product(form.run,
-                            ops::linear_bf16::Arguments{x.data(), y.data(), matrix, nullptr, what.rows, inputs, outputs},
+                            ops::linear_bf16::Arguments{x.get(), y.get(), matrix, nullptr, what.rows, inputs, outputs},
                             threads);
     });
 }

@@ -50,7 +50,7 @@ using Some = Few;
 using Many = Few;
 #endif
 constexpr std::size_t kPrefetchDistance = 2048;   // bytes ahead of a single row's stream
-constexpr std::size_t kCachedBytes = 512 * 1024;  // of inputs that stay in the second-level cache
+constexpr std::size_t kCachedBytes = 256 * 1024;  // of inputs that stay in the second-level cache
 
 // sum + the products of a pair of inputs and pairs of weights: 16 words of 32 bits each.
 #if defined(INKSTONE_ISA_avx512_bf16)
