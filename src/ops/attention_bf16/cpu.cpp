@@ -385,7 +385,7 @@ INKSTONE_INLINE void add_block(Tile& tile, Block block, Block next, std::size_t 
 }
 
 [[gnu::noinline]] void run_flushed(const Arguments& arguments, std::size_t first_row, std::size_t end_row,
-                                   std::size_t first_kv_head, std::size_t end_kv_head) {
+                                   std::size_t first_kv_head, std::size_t end_kv_head) noexcept {
     const tensor::KvLayout& layout = arguments.layout;
     const std::size_t head_dim = layout.head_dim;
     const std::size_t padded = (head_dim + Lanes::kCount - 1) / Lanes::kCount * Lanes::kCount;
