@@ -45,15 +45,15 @@ double seconds(Function function) {
                        "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");                                                  \
     }
 #define INKSTONE_FMA(r, n) "vfmadd231ps %%" r "0,%%" r "1,%%" r #n "\n"
-#define INKSTONE_CHAINS(r)                                                                            \
-    INKSTONE_FMA(r, 2)                                                                                \
-    INKSTONE_FMA(r, 3)                                                                                \
-    INKSTONE_FMA(r, 4)                                                                                \
-    INKSTONE_FMA(r, 5)                                                                                \
-    INKSTONE_FMA(r, 6)                                                                                \
-    INKSTONE_FMA(r, 7)                                                                                \
-    INKSTONE_FMA(r, 8) INKSTONE_FMA(r, 9) INKSTONE_FMA(r, 10) INKSTONE_FMA(r, 11) INKSTONE_FMA(r, 12) \
-        INKSTONE_FMA(r, 13)
+#define INKSTONE_CHAINS(r) \
+    INKSTONE_FMA(r, 2)     \
+    INKSTONE_FMA(r, 3)     \
+    INKSTONE_FMA(r, 4)     \
+    INKSTONE_FMA(r, 5)     \
+    INKSTONE_FMA(r, 6)     \
+    INKSTONE_FMA(r, 7)     \
+    INKSTONE_FMA(r, 8)     \
+    INKSTONE_FMA(r, 9) INKSTONE_FMA(r, 10) INKSTONE_FMA(r, 11) INKSTONE_FMA(r, 12) INKSTONE_FMA(r, 13)
 INKSTONE_PEAK(peak_avx2, "avx2,fma", INKSTONE_CHAINS("ymm"),
               "vxorps %%ymm0,%%ymm0,%%ymm0\n vxorps %%ymm1,%%ymm1,%%ymm1\n")
 INKSTONE_PEAK(peak_avx512, "avx512f", INKSTONE_CHAINS("zmm"),
