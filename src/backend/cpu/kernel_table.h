@@ -7,9 +7,11 @@
 #include "ops/gelu/gelu.h"
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/linear/linear.h"
+#include "ops/linear_bf16/linear_bf16.h"
 #include "ops/multiply/multiply.h"
 #include "ops/rms_norm/rms_norm.h"
 #include "ops/rotate_half/rotate_half.h"
+#include "ops/round_bf16/round_bf16.h"
 #include "ops/silu/silu.h"
 
 namespace inkstone::backend::cpu {
@@ -20,9 +22,11 @@ struct KernelTable {
     ops::gelu::Kernel gelu;
     ops::layer_norm::Kernel layer_norm;
     ops::linear::Kernel linear;
+    ops::linear_bf16::Kernel linear_bf16;
     ops::multiply::Kernel multiply;
     ops::rms_norm::Kernel rms_norm;
     ops::rotate_half::Kernel rotate_half;
+    ops::round_bf16::Kernel round_bf16;
     ops::silu::Kernel silu;
 };
 

@@ -87,6 +87,10 @@ INKSTONE_INLINE Lanes shift_bits_left(Lanes a) {
     return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(a.low), kBits)),
             _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(a.high), kBits))};
 }
+INKSTONE_INLINE Lanes upper_halves(Lanes a) {
+    const __m256 upper = _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(0xffff0000u)));
+    return {_mm256_and_ps(a.low, upper), _mm256_and_ps(a.high, upper)};
+}
 
 INKSTONE_INLINE float fold(Lanes a) {
     const __m256 eight = _mm256_add_ps(a.low, a.high);

@@ -53,6 +53,10 @@ template <int kBits>
 INKSTONE_INLINE Lanes shift_bits_left(Lanes a) {
     return {_mm512_castsi512_ps(_mm512_maskz_slli_epi32(kAllLanes, _mm512_castps_si512(a.v), kBits))};
 }
+INKSTONE_INLINE Lanes upper_halves(Lanes a) {
+    const __m512 upper = _mm512_castsi512_ps(_mm512_set1_epi32(static_cast<int>(0xffff0000u)));
+    return {_mm512_maskz_and_ps(kAllLanes, a.v, upper)};
+}
 
 template <int kHalf>
 INKSTONE_INLINE __m256 half(Lanes a) {

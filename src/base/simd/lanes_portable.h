@@ -99,6 +99,11 @@ INKSTONE_INLINE Lanes shift_bits_left(Lanes a) {
         return reinterpret_cast<Quad>(reinterpret_cast<UnsignedQuad>(a.quads[i]) << kBits);
     });
 }
+INKSTONE_INLINE Lanes upper_halves(Lanes a) {
+    return map([&](int i) __attribute__((always_inline)) {
+        return reinterpret_cast<Quad>(reinterpret_cast<UnsignedQuad>(a.quads[i]) & 0xffff0000u);
+    });
+}
 
 INKSTONE_INLINE float fold(Lanes a) {
     const Quad low = a.quads[0] + a.quads[2];

@@ -32,31 +32,32 @@ constexpr std::size_t kWideningRows = 3 * kRowBlock;
 constexpr std::size_t kPrefetchDistance = 2048;      // bytes ahead of a single row's stream
 constexpr std::size_t kCachedRows = 20 * kRowBlock;  // whose inputs stay in the second-level cache
 
-// The weights of 16 outputs (lanes 16 g .. 16 g + 15 of the tile) for one input, in each format.
+// How the weights of one step of the inputs lie, in each format: a step is kInputs inputs and kStepBytes bytes; load
+// gives those of input `input` of the step for 16 outputs (lanes 16 g .. 16 g + 15 of the tile).
 struct FloatWeights {
-    static constexpr std::size_t kGroupsPerInput = kTileLanes, kInputBytes = tensor::kTileOutputs * 4;
-    INKSTONE_INLINE static Lanes load(const std::byte* input, std::size_t group) {
-        return Lanes::load(reinterpret_cast<const float*>(input) + group * Lanes::kCount);
+    static constexpr std::size_t kInputs = 1, kGroups = kTileLanes, kStepBytes = tensor::kTileOutputs * 4;
+    INKSTONE_INLINE static Lanes load(const std::byte* step, std::size_t group, std::size_t) {
+        return Lanes::load(reinterpret_cast<const float*>(step) + group * Lanes::kCount);
     }
 };
 struct BfloatWeights {
-    static constexpr std::size_t kGroupsPerInput = kTileLanes, kInputBytes = tensor::kTileOutputs * 2;
-    INKSTONE_INLINE static Lanes load(const std::byte* input, std::size_t group) {
-        const std::byte* words = input + group / 2 * 64;
-        return group % 2 == 0 ? widen_low(words) : widen_high(words);
+    static constexpr std::size_t kInputs = 2, kGroups = kTileLanes, kStepBytes = tensor::kTileOutputs * 4;
+    INKSTONE_INLINE static Lanes load(const std::byte* step, std::size_t group, std::size_t input) {
+        const std::byte* words = step + group * 64;
+        return input == 0 ? widen_low(words) : widen_high(words);
     }
 };
 struct HalfWeights {
-    static constexpr std::size_t kGroupsPerInput = kTileLanes, kInputBytes = tensor::kTileOutputs * 2;
-    INKSTONE_INLINE static Lanes load(const std::byte* input, std::size_t group) {
-        return widen_half(input + group * 32);
+    static constexpr std::size_t kInputs = 1, kGroups = kTileLanes, kStepBytes = tensor::kTileOutputs * 2;
+    INKSTONE_INLINE static Lanes load(const std::byte* step, std::size_t group, std::size_t) {
+        return widen_half(step + group * 32);
     }
 };
 // The scratch: kLaneBlock groups of one input side by side.
 struct WidenedWeights {
-    static constexpr std::size_t kGroupsPerInput = kLaneBlock, kInputBytes = kLaneBlock * Lanes::kCount * 4;
-    INKSTONE_INLINE static Lanes load(const std::byte* input, std::size_t group) {
-        return Lanes::load(reinterpret_cast<const float*>(input) + group % kLaneBlock * Lanes::kCount);
+    static constexpr std::size_t kInputs = 1, kGroups = kLaneBlock, kStepBytes = kLaneBlock * Lanes::kCount * 4;
+    INKSTONE_INLINE static Lanes load(const std::byte* step, std::size_t group, std::size_t) {
+        return Lanes::load(reinterpret_cast<const float*>(step) + group % kLaneBlock * Lanes::kCount);
     }
 };
 
@@ -82,10 +83,10 @@ INKSTONE_INLINE void store_outputs(float* p, std::size_t count, Lanes lanes) {
         lanes.store_first(p, count);
 }
 
-// Memory that a later pass will read, brought closer by this one: `bytes_per_input` for each of its inputs.
+// Memory that a later pass will read, brought closer by this one: `bytes_per_step` for each step of its inputs.
 struct Prefetch {
     const std::byte* begin;
-    std::size_t bytes_per_input;
+    std::size_t bytes_per_step;
 };
 
 // kRows rows from first_row on times kGroups groups of 16 outputs from first_group on, sums in registers. `weights`
@@ -93,7 +94,7 @@ struct Prefetch {
 template <class Weights, std::size_t kRows, std::size_t kGroups>
 [[gnu::noinline]] void multiply_block(const Pass& pass, const std::byte* weights, std::size_t first_row,
                                       std::size_t first_group, Prefetch prefetch) {
-    constexpr std::size_t kPrefetchLines = (Weights::kInputBytes * kGroups / Weights::kGroupsPerInput + 63) / 64;
+    constexpr std::size_t kPrefetchLines = (Weights::kStepBytes * kGroups / Weights::kGroups + 63) / 64;
     const Arguments& arguments = pass.arguments;
     const std::size_t x_stride = arguments.x_stride, y_stride = arguments.y_stride, inputs = pass.inputs();
     const float* x = arguments.x + first_row * x_stride + pass.first_input;
@@ -118,26 +119,35 @@ template <class Weights, std::size_t kRows, std::size_t kGroups>
             for (std::size_t g = 0; g < kGroups; ++g)
                 sums[r][g] = load_outputs(y + r * y_stride + g * Lanes::kCount, outputs[g]);
 
-    for (std::size_t k = 0; k < inputs; ++k) {
+    // `count` inputs of one step, from input k of the pass on.
+    const auto multiply_step = [&](std::size_t k, std::size_t count) __attribute__((always_inline)) {
+#pragma GCC unroll 2
+        for (std::size_t i = 0; i < count; ++i) {
+            Lanes weight[kGroups];
+#pragma GCC unroll 4
+            for (std::size_t g = 0; g < kGroups; ++g) {
+                weight[g] = Weights::load(weights, first_group + g, i);
+                // A single row uses each weight at once: there are no registers for all of them.
+                if (kRows == 1) sums[0][g] = fma(weight[g], Lanes::of(x[k + i]), sums[0][g]);
+            }
+            if (kRows == 1) continue;
+#pragma GCC unroll 16
+            for (std::size_t r = 0; r < kRows; ++r) {
+                const Lanes input = Lanes::of(x[r * x_stride + k + i]);
+#pragma GCC unroll 4
+                for (std::size_t g = 0; g < kGroups; ++g) sums[r][g] = fma(weight[g], input, sums[r][g]);
+            }
+        }
+    };
+    std::size_t k = 0;
+    for (; k + Weights::kInputs <= inputs; k += Weights::kInputs) {
 #pragma GCC unroll 4
         for (std::size_t line = 0; line < kPrefetchLines; ++line) __builtin_prefetch(prefetch.begin + line * 64, 0, 2);
-        prefetch.begin += prefetch.bytes_per_input;
-        Lanes weight[kGroups];
-#pragma GCC unroll 4
-        for (std::size_t g = 0; g < kGroups; ++g) {
-            weight[g] = Weights::load(weights, first_group + g);
-            // A single row uses each weight at once: there are no registers for all of them.
-            if (kRows == 1) sums[0][g] = fma(weight[g], Lanes::of(x[k]), sums[0][g]);
-        }
-        weights += Weights::kInputBytes;
-        if (kRows == 1) continue;
-#pragma GCC unroll 16
-        for (std::size_t r = 0; r < kRows; ++r) {
-            const Lanes input = Lanes::of(x[r * x_stride + k]);
-#pragma GCC unroll 4
-            for (std::size_t g = 0; g < kGroups; ++g) sums[r][g] = fma(weight[g], input, sums[r][g]);
-        }
+        prefetch.begin += prefetch.bytes_per_step;
+        multiply_step(k, Weights::kInputs);
+        weights += Weights::kStepBytes;
     }
+    if (k < inputs) multiply_step(k, 1);  // an odd last input, alone in its pair
 
     if (pass.ends() && arguments.bias)
 #pragma GCC unroll 4
@@ -184,22 +194,23 @@ INKSTONE_INLINE void multiply_tile(const Arguments& arguments, std::size_t t, st
     const std::byte* tile = arguments.weight.tile(t);
     if (rows == 1) {
         multiply_block<Weights, 1, kTileLanes>({arguments, t * tensor::kTileOutputs, 0, inputs}, tile, first_row, 0,
-                                               {tile + kPrefetchDistance, Weights::kInputBytes});
+                                               {tile + kPrefetchDistance, Weights::kStepBytes});
         return;
     }
     const bool widens = rows >= kWideningRows;
-    const std::size_t step = widens ? kManyRowsInputs : kFewRowsInputs;
+    const std::size_t block_inputs = widens ? kManyRowsInputs : kFewRowsInputs;
     alignas(64) float scratch[kManyRowsInputs * kLaneBlock * Lanes::kCount];
     std::size_t begin = 0;
     do {  // at least once: a matrix without inputs gives the bias
-        const std::size_t end = inputs - begin < step ? inputs : begin + step;
+        const std::size_t end = inputs - begin < block_inputs ? inputs : begin + block_inputs;
         const Pass pass{arguments, t * tensor::kTileOutputs, begin, end};
-        const std::byte* weights = tile + begin * Weights::kInputBytes;
+        const std::size_t steps = (pass.inputs() + Weights::kInputs - 1) / Weights::kInputs;
+        const std::byte* weights = tile + begin / Weights::kInputs * Weights::kStepBytes;
         for (std::size_t group = 0; group < kTileLanes; group += kLaneBlock) {
             // The passes over the groups of this block share the prefetching of the next, in this tile or the
             // following.
-            constexpr std::size_t kShare = Weights::kInputBytes / kTileLanes;
-            const Prefetch next{weights + pass.inputs() * (Weights::kInputBytes + group * kShare), kShare * kLaneBlock};
+            constexpr std::size_t kShare = Weights::kStepBytes / kTileLanes;
+            const Prefetch next{weights + steps * (Weights::kStepBytes + group * kShare), kShare * kLaneBlock};
             if (!widens) {
                 multiply_all_rows<Weights>(pass, weights, first_row, end_row, group, next);
                 continue;
@@ -208,9 +219,10 @@ INKSTONE_INLINE void multiply_tile(const Arguments& arguments, std::size_t t, st
             for (std::size_t k = 0; k < pass.inputs(); ++k)
 #pragma GCC unroll 4
                 for (std::size_t g = 0; g < kLaneBlock; ++g, widened += Lanes::kCount)
-                    Weights::load(weights + k * Weights::kInputBytes, group + g).store(widened);
+                    Weights::load(weights + k / Weights::kInputs * Weights::kStepBytes, group + g, k % Weights::kInputs)
+                        .store(widened);
             multiply_all_rows<WidenedWeights>(pass, reinterpret_cast<const std::byte*>(scratch), first_row, end_row,
-                                              group, next);
+                                              group, {next.begin, next.bytes_per_step / Weights::kInputs});
         }
         begin = end;
     } while (begin < inputs);
