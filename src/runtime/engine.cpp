@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "graph/passes/passes.h"
 #include "image/smart_resize.h"
 #include "model/hunyuan_vl/text.h"
 #include "model/hunyuan_vl/vision.h"
@@ -108,6 +109,10 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::filesystem::path& folder
     INKSTONE_CHECK(engine->check_memory({checkpoint.total_bytes(), 0, 0, 0}));
     INKSTONE_TRY(auto vision_graph, model::vision_graph(config, weights));
     INKSTONE_TRY(auto text_graph, model::text_graph(config, weights));
+    if (chosen.fuse) {
+        vision_graph = graph::passes::fuse(std::move(vision_graph));
+        text_graph = graph::passes::fuse(std::move(text_graph));
+    }
     INKSTONE_TRY(engine->backend_, backend::cpu::CpuBackend::create(chosen.instruction_set, chosen.threads));
     backend::Backend& backend = *engine->backend_;
 

@@ -4,6 +4,7 @@
 #include "backend/cpu/instruction_set.h"
 #include "ops/add/add.h"
 #include "ops/attention/attention.h"
+#include "ops/attention_bf16/attention_bf16.h"
 #include "ops/gelu/gelu.h"
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/linear/linear.h"
@@ -19,6 +20,7 @@ namespace inkstone::backend::cpu {
 struct KernelTable {
     ops::add::Kernel add;
     ops::attention::Kernel attention;
+    ops::attention_bf16::Kernel attention_bf16;
     ops::gelu::Kernel gelu;
     ops::layer_norm::Kernel layer_norm;
     ops::linear::Kernel linear;

@@ -90,6 +90,7 @@ const cpu::KernelTable& kernel_table() {
     static constexpr cpu::KernelTable table{
         two_inputs<ops::add::Arguments, ops::add::reference>,
         attention,
+        ops::attention_bf16::reference,
         one_input<ops::gelu::Arguments, ops::gelu::reference>,
         norm<ops::layer_norm::Arguments, ops::layer_norm::reference>,
         linear<ops::linear::Arguments, ops::linear::reference>,
