@@ -5,6 +5,8 @@
 #include <limits>
 #include <new>
 #include <string>
+#include <system_error>
+#include <utility>
 
 #include "base/mapped_file.h"
 #include "image/codec.h"
@@ -113,7 +115,10 @@ std::optional<Error> check_size(std::uint64_t width, std::uint64_t height, std::
                             "claims " + size + " pixels, which take at least " + std::to_string(least_bytes) +
                                 " bytes, but has " + std::to_string(encoded_bytes) +
                                 "; the file is cut short or damaged");
-    return std::nullopt;
+    if (!options.admit) return std::nullopt;
+    auto admitted = options.admit(width, height, encoded_bytes);
+    if (admitted) return std::nullopt;
+    return std::move(admitted).error();
 }
 
 Result<Image> decode(std::span<const std::byte> encoded, std::string_view subject, const DecodeOptions& options) try {
@@ -125,6 +130,9 @@ Result<Image> decode(std::span<const std::byte> encoded, std::string_view subjec
 }
 
 Result<Image> decode_file(const std::filesystem::path& path, const DecodeOptions& options) {
+    std::error_code unknown;  // what cannot be examined is reported when it is opened
+    const std::uintmax_t bytes = std::filesystem::file_size(path, unknown);
+    if (options.admit && !unknown) INKSTONE_CHECK(options.admit(0, 0, bytes));
     INKSTONE_TRY(const std::string content, read_text_file(path, options.max_file_bytes, kDecodeStage));
     return decode(std::as_bytes(std::span(content)), path.string(), options);
 }

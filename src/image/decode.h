@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -20,13 +21,17 @@ struct DecodeOptions {
     std::uint64_t max_file_bytes = std::uint64_t{1} << 30;
     // What shows through transparent pixels.
     Color background = kWhite;
+    // Asked before a file is read (width and height 0) and before a picture's pixels are allocated, with its sides as
+    // the header states them, in either order, and the bytes of its encoded form; an error ends decoding. Empty: all
+    // fit.
+    std::function<Status(std::uint64_t width, std::uint64_t height, std::uint64_t encoded_bytes)> admit;
 };
 
 // Decodes PNG, JPEG, WebP (of an animation the first frame), TIFF (the first page), BMP and PNM, in the kinds that
 // docs/images.md lists, composes alpha on the background and turns the picture upright by its EXIF, TIFF or XMP
 // orientation. `subject` names the picture in errors. Safe to call from several threads.
 // Errors: malformed (damaged, cut short, empty), unsupported (another format, which the message names, or more than
-// max_pixels), out_of_memory.
+// max_pixels), out_of_memory, that of admit.
 Result<Image> decode(std::span<const std::byte> encoded, std::string_view subject, const DecodeOptions& options = {});
 
 // Reads a regular file and decodes it. Errors: those of decode; not_found; io; malformed (more than max_file_bytes).

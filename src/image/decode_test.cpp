@@ -138,4 +138,31 @@ TEST(Decode, ChecksSizesBeforePixels) {
     EXPECT_FALSE(decode_file(golden_path("jpeg_422.jpg"), options).ok());
 }
 
+TEST(Decode, AsksBeforeReadingAndBeforePixels) {
+    for (const char* name : {"png_type2_8bit.png", "jpeg_422.jpg", "webp_lossy.webp", "webp_animated.webp",
+                             "tiff_rgb_deflate_tiles.tif", "bmp_rle8.bmp", "pnm_p3_100.ppm"}) {
+        const std::uint64_t file_bytes = std::filesystem::file_size(golden_path(name));
+        for (const bool by_file : {true, false}) {
+            DecodeOptions options;
+            int calls = 0;
+            options.admit = [&](std::uint64_t width, std::uint64_t height, std::uint64_t encoded) -> Status {
+                if (calls++ == 0) {
+                    EXPECT_EQ(width + height, 0U);
+                    EXPECT_EQ(encoded, file_bytes);
+                    if (!by_file) return {};
+                } else {
+                    EXPECT_EQ(width, 37U);
+                    EXPECT_EQ(height, 23U);
+                    EXPECT_GT(encoded, file_bytes / 2);
+                }
+                return Error{ErrorCode::out_of_memory, "test", "limit", "is too low"};
+            };
+            const auto result = decode_file(golden_path(name), options);
+            ASSERT_FALSE(result.ok()) << name;
+            EXPECT_EQ(result.error().subject, "limit");
+            EXPECT_EQ(calls, by_file ? 1 : 2) << name;
+        }
+    }
+}
+
 }  // namespace inkstone::image
