@@ -14,6 +14,13 @@
 
 namespace inkstone::image {
 
+// What decoding will hold at one time.
+struct DecodeDemand {
+    std::uint64_t width = 0, height = 0;  // as the header states them; which way up they are meant is not known yet
+    std::uint64_t encoded_bytes = 0;      // the picture as it came
+    std::uint64_t working_bytes = 0;      // beside these and the RGB pixels: coefficients, layers, a turned copy
+};
+
 struct DecodeOptions {
     // Pictures with more pixels are refused before their pixels are allocated. The default is Pillow's.
     std::uint64_t max_pixels = 178'956'970;
@@ -21,10 +28,9 @@ struct DecodeOptions {
     std::uint64_t max_file_bytes = std::uint64_t{1} << 30;
     // What shows through transparent pixels.
     Color background = kWhite;
-    // Asked before a file is read (width and height 0) and before a picture's pixels are allocated, with its sides as
-    // the header states them, in either order, and the bytes of its encoded form; an error ends decoding. Empty: all
-    // fit.
-    std::function<Status(std::uint64_t width, std::uint64_t height, std::uint64_t encoded_bytes)> admit;
+    // Asked before a file is read (its encoded_bytes alone are known then), before a picture's pixels are allocated,
+    // and before a turned copy of them is made; an error ends decoding. Empty: everything fits.
+    std::function<Status(const DecodeDemand&)> admit;
 };
 
 // Decodes PNG, JPEG, WebP (of an animation the first frame), TIFF (the first page), BMP and PNM, in the kinds that

@@ -245,31 +245,32 @@ Status Engine::check_weights(std::uint64_t bytes) const {
     return over_limit("the model's weights need " + mebibytes(bytes), limit, "raise memory_limit");
 }
 
-Status Engine::admit_picture(std::uint64_t width, std::uint64_t height, std::uint64_t encoded_bytes,
-                             std::uint64_t held_bytes) const {
+Status Engine::admit_picture(const image::DecodeDemand& demand, std::uint64_t held_bytes) const {
     const std::uint64_t limit = options_.memory_limit_bytes;
     if (limit == 0) return {};
     // Sides have at most 31 bits and files far less than 2^62 bytes: nothing wraps.
-    const std::uint64_t pixels = 3 * width * height;
-    const std::uint64_t decoding = weight_bytes() + held_bytes + encoded_bytes + pixels;
-    if (decoding > limit) {
-        std::string parts = "weights " + mebibytes(weight_bytes()) + ", its file " + mebibytes(encoded_bytes);
+    const std::uint64_t pixels = 3 * demand.width * demand.height;
+    const std::uint64_t needed = weight_bytes() + held_bytes + demand.encoded_bytes + pixels + demand.working_bytes;
+    if (needed > limit) {
+        std::string parts = "weights " + mebibytes(weight_bytes()) + ", its file " + mebibytes(demand.encoded_bytes);
         if (pixels > 0)
-            parts += ", its " + std::to_string(width) + " x " + std::to_string(height) + " pixels " + mebibytes(pixels);
+            parts += ", its " + std::to_string(demand.width) + " x " + std::to_string(demand.height) + " pixels " +
+                     mebibytes(pixels);
+        if (demand.working_bytes > 0) parts += ", its decoder " + mebibytes(demand.working_bytes);
         if (held_bytes > 0) parts += ", pictures before it " + mebibytes(held_bytes);
-        return over_limit("decoding it needs " + mebibytes(decoding) + " (" + parts + ")", limit,
+        return over_limit("decoding it needs " + mebibytes(needed) + " (" + parts + ")", limit,
                           "scale the picture down, or raise memory_limit");
     }
     if (pixels == 0) return {};
     // A lower bound of what the request will need: the prompt's text is not counted, and which way up the picture is
     // meant is not known yet. recognize() compares the whole.
     std::optional<MemoryEstimate> least;
-    for (const auto& [w, h] : {std::pair(width, height), std::pair(height, width)}) {
+    for (const auto& [w, h] : {std::pair(demand.width, demand.height), std::pair(demand.height, demand.width)}) {
         const auto grid = grid_of({static_cast<int>(w), static_cast<int>(h), {}}, package_.preprocessing);
         if (!grid) return {};  // a shape that is refused once the picture is known to be whole
         const std::size_t tokens = model::visual_tokens(package_.config, grid->height, grid->width);
-        const MemoryEstimate needed = estimate({&*grid, 1}, held_bytes + pixels, tokens, 0);
-        if (!least || needed.total() < least->total()) least = needed;
+        const MemoryEstimate reading = estimate({&*grid, 1}, held_bytes + pixels, tokens, 0);
+        if (!least || reading.total() < least->total()) least = reading;
     }
     return check_memory(*least);
 }

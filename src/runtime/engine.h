@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "generate/decoder.h"
 #include "generate/generator.h"
+#include "image/decode.h"
 #include "image/image.h"
 #include "image/patches.h"
 #include "module/kv_pool.h"
@@ -93,11 +94,9 @@ public:
     // was before. A page whose estimate passes the memory limit is refused before any work.
     Result<Answer> recognize(Request request, const AnswerOptions& options);
 
-    // Before a picture is decoded, once its header is read: refuses with out_of_memory what cannot be decoded within
-    // the memory limit, or not be read afterwards. held_bytes: of pictures of the same request that are decoded
-    // already. Before the header is read, width and height are 0.
-    Status admit_picture(std::uint64_t width, std::uint64_t height, std::uint64_t encoded_bytes,
-                         std::uint64_t held_bytes) const;
+    // Before a picture is decoded, as image::DecodeOptions::admit: refuses with out_of_memory what cannot be decoded
+    // within the memory limit, or not be read afterwards. held_bytes: pixels of pictures of the same request.
+    Status admit_picture(const image::DecodeDemand& demand, std::uint64_t held_bytes) const;
 
     // Gives back what earlier requests left for reuse, when there is a memory limit: it is in no estimate. recognize()
     // does so itself; whoever decodes pictures first calls it before that.

@@ -175,16 +175,18 @@ TEST(Memory, APictureIsRefusedByItsHeader) {
     EngineOptions options;
     options.memory_limit_bytes = weights + (std::uint64_t{8} << 20);
     const auto engine = load(kTiny, std::move(options));
-    EXPECT_TRUE(engine->admit_picture(0, 0, 1 << 20, 0).ok());
-    EXPECT_TRUE(engine->admit_picture(500, 500, 1 << 20, 0).ok());
+    EXPECT_TRUE(engine->admit_picture({0, 0, 1 << 20, 0}, 0).ok());
+    EXPECT_TRUE(engine->admit_picture({500, 500, 1 << 20, 0}, 0).ok());
     struct Case {
-        std::uint64_t width, height, encoded, held;
+        image::DecodeDemand demand;
+        std::uint64_t held;
         const char* words;
     };
     for (const Case& each :
-         {Case{2000, 2000, 1000, 0, "2000 x 2000 pixels 12 MiB"}, Case{0, 0, 9 << 20, 0, "its file 9 MiB"},
-          Case{500, 500, 1000, 8 << 20, "pictures before it 8 MiB"}}) {
-        const auto refused = engine->admit_picture(each.width, each.height, each.encoded, each.held);
+         {Case{{2000, 2000, 1000, 0}, 0, "2000 x 2000 pixels 12 MiB"}, Case{{0, 0, 9 << 20, 0}, 0, "its file 9 MiB"},
+          Case{{500, 500, 1000, 8 << 20}, 0, "its decoder 8 MiB"},
+          Case{{500, 500, 1000, 0}, 8 << 20, "pictures before it 8 MiB"}}) {
+        const auto refused = engine->admit_picture(each.demand, each.held);
         ASSERT_FALSE(refused.ok()) << each.words;
         EXPECT_EQ(refused.error().code, ErrorCode::out_of_memory);
         for (const char* words : {each.words, "more than the limit of", "--memory-limit"})
@@ -203,9 +205,8 @@ TEST(Memory, APictureIsRefusedByItsHeader) {
         };
         ASSERT_TRUE(free_engine->recognize({{blank}, "", "text"}, once).ok());
         const auto limited = load(kTiny, std::move(exact));
-        EXPECT_TRUE(
-            limited->admit_picture(static_cast<std::uint64_t>(width), static_cast<std::uint64_t>(height), 100, 0).ok())
-            << width << " x " << height;
+        const auto w = static_cast<std::uint64_t>(width), h = static_cast<std::uint64_t>(height);
+        EXPECT_TRUE(limited->admit_picture({w, h, 100, 0}, 0).ok()) << width << " x " << height;
         EXPECT_TRUE(limited->recognize({{blank}, "", "text"}, tokens(1)).ok());
     }
 }

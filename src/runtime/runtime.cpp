@@ -29,8 +29,8 @@ using internal::runtime::value_or_throw;
 // `decoded_bytes` of other pictures are held meanwhile.
 internal::image::Image decode(const Image& image, internal::image::DecodeOptions options,
                               const internal::runtime::Engine& engine, std::uint64_t decoded_bytes) {
-    options.admit = [&](std::uint64_t width, std::uint64_t height, std::uint64_t encoded_bytes) {
-        return engine.admit_picture(width, height, encoded_bytes, decoded_bytes);
+    options.admit = [&](const internal::image::DecodeDemand& demand) {
+        return engine.admit_picture(demand, decoded_bytes);
     };
     switch (image.kind()) {
         case Image::Kind::file:
@@ -44,8 +44,8 @@ internal::image::Image decode(const Image& image, internal::image::DecodeOptions
                                     : image.format() == PixelFormat::rgb || image.format() == PixelFormat::bgr ? 3
                                                                                                                : 4;
     if (image.width() > 0 && image.height() > 0) {
-        const auto admitted =
-            options.admit(static_cast<std::uint64_t>(image.width()), static_cast<std::uint64_t>(image.height()), 0);
+        const auto admitted = options.admit(
+            {static_cast<std::uint64_t>(image.width()), static_cast<std::uint64_t>(image.height()), 0, 0});
         if (!admitted) internal::runtime::raise(admitted.error());
     }
     const std::ptrdiff_t stride = image.stride_bytes() != 0 ? image.stride_bytes() : image.width() * channels;
