@@ -5,10 +5,9 @@
 #include <sched.h>
 
 #include <fstream>
-#include <new>
 #include <set>
 #include <string>
-#include <system_error>
+#include <thread>
 #include <utility>
 
 #if defined(__x86_64__)
@@ -56,20 +55,31 @@ int physical_cores() {
     return std::max(1, static_cast<int>(cores.size()) + unknown);
 }
 
-ThreadPool::ThreadPool(int threads) {
+ThreadPool::ThreadPool(int threads, std::size_t stack_bytes) {
     spins_ = threads <= physical_cores() ? kSpins : 0;
-    try {
-        for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { worker(); });
-    } catch (const std::system_error&) {  // the limit of threads or of memory: those that came must still be joined
-    } catch (const std::bad_alloc&) {
+    workers_.reserve(static_cast<std::size_t>(threads - 1));
+    // The default size of a stack is the system's, and may be too small for kernels (ulimit -s, other C libraries).
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0) return;
+    pthread_attr_setstacksize(&attributes, stack_bytes);
+    for (int i = 1; i < threads; ++i) {
+        pthread_t thread{};
+        const auto work = [](void* pool) -> void* {
+            static_cast<ThreadPool*>(pool)->worker();
+            return nullptr;
+        };
+        // Refused by the limit of threads or of memory: those that came must still be joined.
+        if (pthread_create(&thread, &attributes, work, this) != 0) break;
+        workers_.push_back(thread);
     }
+    pthread_attr_destroy(&attributes);
 }
 
 ThreadPool::~ThreadPool() {
     stopping_.store(true, std::memory_order_relaxed);
     generation_.fetch_add(1, std::memory_order_release);
     generation_.notify_all();
-    for (std::thread& thread : workers_) thread.join();
+    for (const pthread_t thread : workers_) pthread_join(thread, nullptr);
 }
 
 void ThreadPool::take_items() {

@@ -2,12 +2,14 @@
 // too. Idle threads spin briefly, and only while threads <= cores, then sleep: 4 threads on 2 cores must not collapse.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <thread>
 #include <vector>
+
+#include "base/stack.h"
 
 namespace inkstone {
 
@@ -16,8 +18,13 @@ int physical_cores();
 
 class ThreadPool {
 public:
-    // threads >= 1, the caller's included. Where the system refuses one, the pool has those before it: see threads().
-    explicit ThreadPool(int threads);
+    // More than a caller needs: instrumented builds have larger frames, and the C library keeps thread-local data
+    // there.
+    static constexpr std::size_t kWorkerStackBytes = 4 * kNeededStackBytes;
+
+    // threads >= 1, the caller's included. Workers get stacks of this size, whatever the system's default. Where the
+    // system refuses a thread, the pool has those before it: see threads().
+    explicit ThreadPool(int threads, std::size_t stack_bytes = kWorkerStackBytes);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
@@ -51,7 +58,7 @@ private:
     std::size_t items_ = 0;
     int spins_ = 0;
     const std::atomic<bool>* cancel_ = nullptr;
-    std::vector<std::thread> workers_;
+    std::vector<pthread_t> workers_;
     alignas(64) std::atomic<std::size_t> next_{0};
     alignas(64) std::atomic<std::uint32_t> generation_{0};  // raised with every job: what idle workers watch
     alignas(64) std::atomic<std::uint32_t> inside_{0};      // kOpen while workers may join, plus how many are inside
