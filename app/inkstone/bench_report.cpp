@@ -40,9 +40,10 @@ std::string stage_text(const BenchWork& work) {
 
 std::string work_text(const char* what, const std::string& subject, const char* rows, const BenchWork& work) {
     const bool reads = work.bytes > 0;
+    const std::string rate = *rows == '\0' ? "" : format("%.1f %s/s", rows_per_s(work), rows);
     std::string text =
-        format("  %-8s %-22s %10.2f ms %10.1f %s/s %8.1f %s %5.1f %% of %.1f (%.1f before, %.1f after)\n", what,
-               subject.c_str(), work.median_ms, rows_per_s(work), rows, work.speed(), reads ? "GB/s   " : "GFLOP/s",
+        format("  %-8s %-22s %10.2f ms %18s %8.1f %s %5.1f %% of %.1f (%.1f before, %.1f after)\n", what,
+               subject.c_str(), work.median_ms, rate.c_str(), work.speed(), reads ? "GB/s   " : "GFLOP/s",
                100 * work.share(), work.limit.median, work.limit_before, work.limit_after);
     if (!work.stages.empty()) text += "           " + stage_text(work) + "\n";
     return text;
@@ -72,7 +73,7 @@ Json work_json(int threads, const char* count_name, const BenchWork& work) {
         json["bandwidth_share"] = work.share();
         json["bandwidth_gb_per_s"] = limit;
     } else {
-        json["rows_per_s"] = rows_per_s(work);
+        if (!work.stages.empty()) json["rows_per_s"] = rows_per_s(work);  // products are of several shapes
         json["gflop_per_s"] = work.speed();
         json["peak_share"] = work.share();
         json["peak_gflop_per_s"] = limit;
@@ -145,7 +146,7 @@ std::string bench_text(const BenchReport& report) {
                        static_cast<double>(bench_format.position_bytes) / (1 << 10));
         for (const BenchRun& run : bench_format.runs) {
             text += format("%d threads\n", run.threads);
-            text += work_text("products", std::to_string(run.products.count) + " rows", "rows", run.products);
+            text += work_text("products", std::to_string(run.products.count) + " rows", "", run.products);
             for (const BenchWork& work : run.vision)
                 text +=
                     work_text("vision", work.what + ", " + std::to_string(work.count) + " patches", "patches", work);

@@ -27,8 +27,8 @@ constexpr Format kFormats[] = {
 };
 constexpr Arithmetic kArithmetics[] = {Arithmetic::f32, Arithmetic::bf16, Arithmetic::int8};
 
-constexpr Repeats kWhole{5, 50, 2}, kQuick{3, 20, 0.5};
-constexpr int kMachineSamples = 3;  // before the work, and as many after it
+constexpr Repeats kWhole{5, 50, 2}, kQuick{3, 20, 0.25};
+constexpr int kMachineSamples = 3, kQuickMachineSamples = 1;  // before the work, and as many after it
 
 std::string processor_name() {
     std::ifstream file("/proc/cpuinfo");
@@ -54,8 +54,9 @@ struct MachineSamples {
 
 Error cancelled() { return {ErrorCode::cancelled, "measure", "", "the work was cancelled before it was done"}; }
 
-Status sample_machine(backend::cpu::MachineLimits& limits, backend::cpu::InstructionSet set, MachineSamples& samples) {
-    for (int i = 0; i < kMachineSamples; ++i) {
+Status sample_machine(backend::cpu::MachineLimits& limits, backend::cpu::InstructionSet set, int count,
+                      MachineSamples& samples) {
+    for (int i = 0; i < count; ++i) {
         if (!limits.sample_reading(samples.reading)) return cancelled();
         for (const Arithmetic arithmetic : kArithmetics) {
             const auto loop = backend::cpu::peak_loop(arithmetic, set);
@@ -133,9 +134,10 @@ private:
         run.threads = engine.backend().threads();
         MachineSamples& samples = samples_[run.threads];
         backend::cpu::MachineLimits limits(engine.backend(), *region_);
+        const int machine_samples = options_.quick ? kQuickMachineSamples : kMachineSamples;
         BenchMeasure measure(engine, limits, peak, options_.quick ? kQuick : kWhole);
         say("machine", run.threads);
-        INKSTONE_CHECK(sample_machine(limits, set_, samples));
+        INKSTONE_CHECK(sample_machine(limits, set_, machine_samples, samples));
         say("products", run.threads);
         INKSTONE_TRY(run.products, measure.products());
         for (const std::size_t context : options_.contexts) {
@@ -155,7 +157,7 @@ private:
             run.vision.push_back(std::move(work));
         }
         say("machine", run.threads);
-        INKSTONE_CHECK(sample_machine(limits, set_, samples));
+        INKSTONE_CHECK(sample_machine(limits, set_, machine_samples, samples));
         samples.reading.add(measure.reading());
         samples.arithmetic[arithmetic].add(measure.arithmetic());
         samples.pattern = text_of(limits.pattern());
