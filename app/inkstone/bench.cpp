@@ -12,6 +12,16 @@
 #include "runtime/options.h"
 
 namespace inkstone::app {
+namespace {
+
+runtime::BenchReport measure(const BenchCommand& command) {
+    if (command.machine) return runtime::value_or_throw(runtime::bench_machine(command.options));
+    const std::filesystem::path folder =
+        command.model.empty() ? default_model() : runtime::resolve_model(command.model);
+    return runtime::value_or_throw(runtime::bench(folder, command.options));
+}
+
+}  // namespace
 
 Exit run_bench(std::span<const std::string_view> arguments, Output& output) {
     auto parsed = parse_bench(arguments);
@@ -21,12 +31,10 @@ Exit run_bench(std::span<const std::string_view> arguments, Output& output) {
     }
     BenchCommand& command = std::get<BenchCommand>(parsed);
     if (command.help) return print(output, bench_help());
-    const std::filesystem::path folder =
-        command.model.empty() ? default_model() : runtime::resolve_model(command.model);
     ProgressLine progress(false);
     command.options.cancel = &cancel_token();
     command.options.on_progress = [&](std::string_view stage) { progress.show("bench", {stage}); };
-    const runtime::BenchReport report = runtime::value_or_throw(runtime::bench(folder, command.options));
+    const runtime::BenchReport report = measure(command);
     progress.clear();
     return print(output, command.json ? bench_json(report) : bench_text(report));
 }

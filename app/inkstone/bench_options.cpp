@@ -79,6 +79,10 @@ Refusal take_quick(std::string_view, BenchCommand& command) {
     command.options.quick = true;
     return std::nullopt;
 }
+Refusal take_machine(std::string_view, BenchCommand& command) {
+    command.machine = true;
+    return std::nullopt;
+}
 Refusal take_json(std::string_view, BenchCommand& command) {
     command.json = true;
     return std::nullopt;
@@ -101,6 +105,7 @@ constexpr std::array kOptions{
            take_contexts},
     Option{"--precision", "NAME,...", "formats (default: all that this version has)", take_formats},
     Option{"--picture", "WxH,...", "pictures in pixels (default: 512x512)", take_pictures},
+    Option{"--machine", "", "what the machine can do, alone: no model is loaded", take_machine},
     Option{"--help", "", "print this text", take_help},
 };
 
@@ -145,6 +150,15 @@ std::variant<BenchCommand, BenchRefusal> parse_bench(std::span<const std::string
             value = arguments[++i];
         }
         if (Refusal refusal = option->take(value, command)) return BenchRefusal{*std::move(refusal)};
+    }
+    if (command.machine) {
+        if (!command.model.empty())
+            return BenchRefusal{"--machine loads no model; given is " + one_line(command.model)};
+        for (const std::string_view name : {"--context", "--precision", "--picture"}) {
+            if (std::find(given.begin(), given.end(), name) != given.end())
+                return BenchRefusal{std::string(name) + " is of a model, and --machine loads none"};
+        }
+        return command;
     }
     if (const char* variable = std::getenv("HUNYUAN_OCR_MODEL"); variable && command.model.empty())
         command.model = variable;

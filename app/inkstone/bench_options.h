@@ -13,6 +13,7 @@ namespace inkstone::app {
 struct BenchCommand {
     std::string model;  // a folder or a name in the hub cache; empty: the small default model
     runtime::BenchOptions options;
+    bool machine = false;  // the machine's limits alone, no model
     bool json = false, help = false;
 };
 

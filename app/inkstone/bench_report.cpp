@@ -160,7 +160,8 @@ std::string bench_text(const BenchReport& report) {
 }
 
 std::string bench_json(const BenchReport& report) {
-    Json json{{"machine", machine_json(report)}, {"formats", Json::object()}, {"model", report.model}};
+    Json json{{"machine", machine_json(report)}, {"formats", Json::object()}};
+    if (!report.model.empty()) json["model"] = report.model;
     for (const BenchFormat& bench_format : report.formats)
         json["formats"][bench_format.name] = format_json(bench_format);
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -84,12 +84,22 @@ public:
             for (const Format& format : kFormats) options_.formats.emplace_back(format.name);
     }
 
+    Result<BenchReport> run_machine() {
+        INKSTONE_CHECK(begin());
+        for (const int threads : options_.threads) {
+            INKSTONE_TRY(const auto backend, backend::cpu::CpuBackend::create(set_, threads));
+            backend->set_cancel(options_.cancel);
+            backend::cpu::MachineLimits limits(*backend, *region_);
+            say("machine", threads);
+            INKSTONE_CHECK(sample_machine(limits, set_, machine_samples(), samples_[threads]));
+            samples_[threads].pattern = text_of(limits.pattern());
+        }
+        return end();
+    }
+
     Result<BenchReport> run() {
-        INKSTONE_TRY(region_, backend::cpu::ReadRegion::create());
+        INKSTONE_CHECK(begin());
         report_.model = folder_.string();
-        report_.processor = processor_name();
-        report_.instruction_set = backend::cpu::name_of(set_);
-        report_.cores = physical_cores();
         for (const std::string& name : options_.formats) {
             const auto* format = std::find_if(std::begin(kFormats), std::end(kFormats),
                                               [&](const Format& known) { return known.name == name; });
@@ -97,11 +107,25 @@ public:
                 return Error{ErrorCode::invalid_argument, "measure", "precision", name + " is not in this version"};
             INKSTONE_CHECK(measure_format(*format));
         }
+        return end();
+    }
+
+private:
+    Status begin() {
+        INKSTONE_TRY(region_, backend::cpu::ReadRegion::create());
+        report_.processor = processor_name();
+        report_.instruction_set = backend::cpu::name_of(set_);
+        report_.cores = physical_cores();
+        return {};
+    }
+
+    Result<BenchReport> end() {
         for (const int threads : options_.threads) report_.machine.push_back(machine_of(threads));
         return std::move(report_);
     }
 
-private:
+    int machine_samples() const { return options_.quick ? kQuickMachineSamples : kMachineSamples; }
+
     Status measure_format(const Format& format) {
         BenchFormat& result = report_.formats.emplace_back();
         result.name = format.name;
@@ -134,10 +158,9 @@ private:
         run.threads = engine.backend().threads();
         MachineSamples& samples = samples_[run.threads];
         backend::cpu::MachineLimits limits(engine.backend(), *region_);
-        const int machine_samples = options_.quick ? kQuickMachineSamples : kMachineSamples;
         BenchMeasure measure(engine, limits, peak, options_.quick ? kQuick : kWhole);
         say("machine", run.threads);
-        INKSTONE_CHECK(sample_machine(limits, set_, machine_samples, samples));
+        INKSTONE_CHECK(sample_machine(limits, set_, machine_samples(), samples));
         say("products", run.threads);
         INKSTONE_TRY(run.products, measure.products());
         for (const std::size_t context : options_.contexts) {
@@ -157,7 +180,7 @@ private:
             run.vision.push_back(std::move(work));
         }
         say("machine", run.threads);
-        INKSTONE_CHECK(sample_machine(limits, set_, machine_samples, samples));
+        INKSTONE_CHECK(sample_machine(limits, set_, machine_samples(), samples));
         samples.reading.add(measure.reading());
         samples.arithmetic[arithmetic].add(measure.arithmetic());
         samples.pattern = text_of(limits.pattern());
@@ -207,6 +230,8 @@ std::vector<std::string_view> bench_formats() {
     for (const Format& format : kFormats) names.push_back(format.name);
     return names;
 }
+
+Result<BenchReport> bench_machine(const BenchOptions& options) { return Bench({}, options).run_machine(); }
 
 Result<BenchReport> bench(const std::filesystem::path& folder, const BenchOptions& options) {
     return Bench(folder, options).run();

@@ -99,6 +99,10 @@ struct BenchReport {
     std::vector<BenchFormat> formats;
 };
 
+// The machine's limits alone, with no model: model and formats are empty. Of the options threads, quick, cancel and
+// on_progress count. Errors: invalid_argument (threads), out_of_memory, cancelled.
+Result<BenchReport> bench_machine(const BenchOptions& options);
+
 // Loads the model once for each format and number of threads, and measures. Uses some 512 MiB beside the model. Errors:
 // those of Engine::load; invalid_argument (an unknown format, no threads); context_full (a context that the model has
 // not); out_of_memory; cancelled.

@@ -73,6 +73,14 @@ class Bench(CommandTest):
                               "decode   after 8", "lm_head"):
                     self.assertIn(words, text)
 
+    def test_machine_alone(self):
+        result = run("bench", "--machine", "--quick", "--json", "--threads=2")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        report = json.loads(result.stdout)
+        self.assertEqual((list(report), report["formats"]), (["machine", "formats"], {}))
+        self.assertEqual([limit["threads"] for limit in report["machine"]["limits"]], [2])
+        self.assertGreater(report["machine"]["limits"][0]["bandwidth_gb_per_s"]["median"], 0)
+
     def test_stopped(self):
         with subprocess.Popen([INKSTONE, "bench", NANO], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env=environment()) as process:
@@ -100,6 +108,8 @@ class Refusals(CommandTest):
                 (("bench", "--context=x"), "--context", "x"),
                 (("bench", "--picture", "512"), "--picture", "512"),
                 (("bench", "--picture", "512x0"), "--picture", "512x0"),
+                (("bench", "--machine", "a"), "--machine", "no model"),
+                (("bench", "--machine", "--context", "3"), "--machine", "--context"),
                 (("bench", "--precision", "f32,q3"), "--precision", "q3", "f32")):
             with self.subTest(arguments):
                 self.assert_refused(run(*arguments), "inkstone: ", *words)
