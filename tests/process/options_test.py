@@ -79,7 +79,8 @@ class Refusals(CommandTest):
         self.assert_refused(run("--output", "", PAGE), "--output", "empty")
         self.assert_refused(run(""), "empty")
         self.assert_refused(run("--model", "--json", PAGE), "--model is followed by --json")
-        self.assert_refused(run("--json=maybe", PAGE), "--json", "none")
+        for flag in ("--json=maybe", "--json=5", "--json=true", "--quiet=0", "--version=1", "--list-tasks=false"):
+            self.assert_refused(run(flag, PAGE), flag, "does not take")
         self.assert_refused(run("--task", "structured_parse", "--prompt", "Read.", PAGE), "--task", "--prompt")
         self.assert_refused(run("--quiet", "--verbose", PAGE), "--quiet", "--verbose")
         self.assert_refused(run("--list-tasks", PAGE), "--list-tasks")

@@ -62,6 +62,7 @@ class Includes(unittest.TestCase):
             ("src/model/lost.cpp", '// x\n#include "model/nowhere.h"\n', "no file under src/"),
             ("src/strange/x.cpp", "// x\n", "in no layer"),
             ("app/tensor.cpp", '// x\n#include "ops/add/add.h"\n', "may know no tensor"),
+            ("src/document/tensor.cpp", '// x\n#include "ops/add/add.h"\n', "may know no tensor"),
             ("include/hunyuan_ocr/bad.h", "// x\n#include <png.h>\n", "not the standard library"),
             ("include/hunyuan_ocr/bad.h", '// x\n#include "base/result.h"\n', "not the standard library"),
             ("include/hunyuan_ocr/bad.h", "// x\n#include <nlohmann/json.hpp>\n", "not the standard library"),

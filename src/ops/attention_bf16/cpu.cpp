@@ -44,7 +44,7 @@ constexpr std::size_t columns_at_once(std::size_t) { return 1; }
 #endif
 
 // Lines of a tile: as many as its memory holds, whole groups of them.
-constexpr std::size_t kTileLines = 48, kTileFloats = kTileLines * 128;
+constexpr std::size_t kTileLines = 48, kTileGroups = kTileLines / kGroupLines, kTileFloats = kTileLines * 128;
 static_assert(kTileLines % kGroupLines == 0 && kTileFloats >= kMaximumHeadDim * kGroupLines);
 
 // Two neighbouring numbers of bfloat16, of a query or of the weights, as a product with words of a block takes them.
@@ -96,14 +96,52 @@ INKSTONE_INLINE void add_pairs(const std::byte* words, const Pair* pairs, std::s
 #endif
 }
 
+// The same for pair `i` of the positions of a block, of which line l sees the first count[l]: a line that does not see
+// the pair keeps its sums, and one that sees only its first position takes 0 for what stands in the second.
+template <std::size_t kLines, std::size_t kColumns>
+INKSTONE_INLINE void add_edge_pairs(const std::byte* words, const Pair* pairs, std::size_t stride, std::size_t i,
+                                    const std::uint32_t* count, Lanes (&sum)[kLines][kColumns]) {
+#if defined(INKSTONE_ISA_avx512_bf16)
+#pragma GCC unroll 8
+    for (std::size_t l = 0; l < kLines; ++l) {
+        const auto sees_first = static_cast<__mmask16>(2 * i < count[l] ? 0xffff : 0);
+        const __m512i kept = _mm512_set1_epi32(2 * i + 1 < count[l] ? -1 : 0xffff);
+        const __m512i x = _mm512_set1_epi32(static_cast<int>(pairs[l * stride].word));
+#pragma GCC unroll 4
+        for (std::size_t c = 0; c < kColumns; ++c) {
+            const __m512i column = _mm512_and_si512(_mm512_loadu_si512(words + c * kLaneBytes), kept);
+            sum[l][c].v = _mm512_mask_dpbf16_ps(sum[l][c].v, sees_first, reinterpret_cast<__m512bh>(column),
+                                                reinterpret_cast<__m512bh>(x));
+        }
+    }
+#else
+    const Lanes first_position = Lanes::of(static_cast<float>(2 * i));
+    const Lanes second_position = Lanes::of(static_cast<float>(2 * i + 1));
+#pragma GCC unroll 8
+    for (std::size_t l = 0; l < kLines; ++l) {
+        const Lanes end = Lanes::of(static_cast<float>(count[l]));
+        const Mask sees_first = less(first_position, end), sees_second = less(second_position, end);
+        const Pair pair = pairs[l * stride];
+#pragma GCC unroll 4
+        for (std::size_t c = 0; c < kColumns; ++c) {
+            const Lanes high = inkstone::INKSTONE_ISA::widen_high(words + c * kLaneBytes);
+            const Lanes low = inkstone::INKSTONE_ISA::widen_low(words + c * kLaneBytes);
+            const Lanes seen = select(sees_second, high, Lanes::zero());
+            const Lanes next = fma(low, Lanes::of(pair.first), fma(seen, Lanes::of(pair.second), sum[l][c]));
+            sum[l][c] = select(sees_first, next, sum[l][c]);
+        }
+    }
+#endif
+}
+
 // A tile's lines, in groups of kGroupLines (the last may be smaller).
 struct Tile {
     std::size_t lines;
     std::size_t head_dim, padded;                                   // of a query; of a line of `output`
     std::uint32_t visible[kTileLines];                              // positions
     std::uint32_t count[kTileLines];                                // positions of this block that the line sees
-    float maximum[kTileLines];                                      // of the scores so far
-    alignas(64) Pair query[kTileFloats / 2];                        // per group [head_dim / 2][lines of the group]
+    float maximum[kTileLines];                                      // m of the meaning
+    alignas(64) Pair query[kTileFloats / 2];                        // [lines][padded / 2]
     alignas(64) float score[kTileLines * tensor::kBlockPositions];  // [lines][64]; weights take their place
     alignas(64) float sum[kTileLines * Lanes::kCount];              // [lines][16]
     alignas(64) float output[kTileFloats];                          // [lines][padded]
@@ -117,13 +155,23 @@ INKSTONE_INLINE const Pair* weights_of(const Tile& tile, std::size_t line) {
 
 INKSTONE_INLINE std::size_t smaller(std::size_t a, std::size_t b) { return a < b ? a : b; }
 
-// The first group of a tile fetches the next block into the second-level cache while it works, front to back: pages lie
-// anywhere in memory, so the processor cannot foresee them. The other groups fetch nothing (null).
+// Blocks are fetched into the second-level cache while the one before them is worked on: pages lie anywhere in memory,
+// so the processor cannot foresee them. Many groups share the fetching evenly, a line of the cache with each step:
+// all at once it would hold up the loads. A few groups are as fast as memory, and the first fetches all it can.
+constexpr std::size_t kCacheLine = 64, kManyGroups = 4;
+enum class Fetch { none, one, all };
+template <Fetch kFetch, std::size_t kColumns>
+INKSTONE_INLINE void fetch_step(const std::byte*& next) {
+    constexpr std::size_t kLines = kFetch == Fetch::none ? 0 : kFetch == Fetch::one ? 1 : kColumns;
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < kLines; ++i) __builtin_prefetch(next + i * kCacheLine, 0, 2);
+    next += kLines * kCacheLine;
+}
 
 // scores[l][first column ...] of a group. keys: the block's words [head_dim / 2][64] from that column on.
-template <std::size_t kLines, std::size_t kColumns, bool kFetch>
-INKSTONE_INLINE void score_columns(const std::byte* keys, const std::byte* next_keys, const Pair* query,
-                                   std::size_t pairs, float* scores) {
+template <std::size_t kLines, std::size_t kColumns, Fetch kFetch>
+INKSTONE_INLINE void score_columns(const std::byte* keys, const std::byte*& next_keys, const Pair* query,
+                                   std::size_t stride, std::size_t pairs, float* scores) {
     Lanes sum[kLines][kColumns];
 #pragma GCC unroll 8
     for (std::size_t l = 0; l < kLines; ++l) {
@@ -132,14 +180,10 @@ INKSTONE_INLINE void score_columns(const std::byte* keys, const std::byte* next_
     }
 #pragma GCC unroll 2
     for (std::size_t i = 0; i < pairs; ++i) {
-        if constexpr (kFetch) {
-#pragma GCC unroll 4
-            for (std::size_t c = 0; c < kColumns; ++c) __builtin_prefetch(next_keys + c * kLaneBytes, 0, 2);
-            next_keys += kColumns * kLaneBytes;
-        }
-        add_pairs<kLines, kColumns>(keys, query, 1, sum);
+        fetch_step<kFetch, kColumns>(next_keys);
+        add_pairs<kLines, kColumns>(keys, query, stride, sum);
         keys += tensor::kBlockPositions * kWordBytes;
-        query += kLines;
+        ++query;
     }
 #pragma GCC unroll 8
     for (std::size_t l = 0; l < kLines; ++l) {
@@ -149,89 +193,116 @@ INKSTONE_INLINE void score_columns(const std::byte* keys, const std::byte* next_
     }
 }
 
-template <std::size_t kLines, bool kFetch>
-[[gnu::noinline]] void score_group(const std::byte* keys, const std::byte* next_keys, const Pair* query,
-                                   std::size_t pairs, float* scores) {
-    constexpr std::size_t kColumns = columns_at_once(kLines);
-    for (std::size_t column = 0; column < kBlockLanes; column += kColumns) {
-        score_columns<kLines, kColumns, kFetch>(keys + column * kLaneBytes, next_keys + column * kLaneBytes * pairs,
-                                                query, pairs, scores + column * Lanes::kCount);
+// `columns` columns, kColumns at a time, then the rest in fewer.
+template <std::size_t kLines, std::size_t kColumns, Fetch kFetch>
+INKSTONE_INLINE void score_all_columns(std::size_t columns, const std::byte* keys, const std::byte*& next_keys,
+                                       const Pair* query, std::size_t stride, std::size_t pairs, float* scores) {
+    while (columns >= kColumns) {
+        score_columns<kLines, kColumns, kFetch>(keys, next_keys, query, stride, pairs, scores);
+        columns -= kColumns;
+        keys += kColumns * kLaneBytes;
+        scores += kColumns * Lanes::kCount;
+    }
+    if constexpr (kColumns > 1) {
+        if (columns > 0) {
+            score_all_columns<kLines, kColumns - 1, kFetch>(columns, keys, next_keys, query, stride, pairs, scores);
+        }
     }
 }
 
-// output[l][first column ...] of a group += weights of line l times values, `pairs` pairs of positions, ascending.
-// values: words [pairs][padded], output: [kLines][padded], both from that column on.
-template <std::size_t kLines, std::size_t kColumns, bool kFetch>
-INKSTONE_INLINE void add_columns(const std::byte* values, const std::byte* next_values, const Pair* weights,
-                                 std::size_t pairs, std::size_t padded, float* output) {
+template <std::size_t kLines, Fetch kFetch>
+[[gnu::noinline]] void score_group(std::size_t columns, const std::byte* keys, const std::byte* next_keys,
+                                   const Pair* query, std::size_t stride, std::size_t pairs, float* scores) {
+    score_all_columns<kLines, columns_at_once(kLines), kFetch>(columns, keys, next_keys, query, stride, pairs, scores);
+}
+
+// What a group of lines adds to its outputs from one block, from some column on.
+struct Addition {
+    const std::byte* values;       // words [32][padded]
+    const std::byte* next_values;  // what to fetch meanwhile
+    const Pair* weights;           // [lines][kWeightStride]
+    const std::uint32_t* count;    // [lines]: positions that each line sees
+    std::size_t common_pairs;      // pairs of which every line sees both positions
+    std::size_t pairs;             // pairs of which any line sees a position
+    std::size_t padded;
+    float* output;  // [lines][padded]
+};
+
+// output[l][first column ...] += weights of line l times values, pair after pair.
+template <std::size_t kLines, std::size_t kColumns, Fetch kFetch>
+INKSTONE_INLINE void add_columns(Addition& a) {
     Lanes sum[kLines][kColumns];
 #pragma GCC unroll 8
     for (std::size_t l = 0; l < kLines; ++l) {
 #pragma GCC unroll 4
-        for (std::size_t c = 0; c < kColumns; ++c) sum[l][c] = Lanes::load(output + l * padded + c * Lanes::kCount);
+        for (std::size_t c = 0; c < kColumns; ++c) sum[l][c] = Lanes::load(a.output + l * a.padded + c * Lanes::kCount);
     }
+    const std::size_t stride = a.padded * kWordBytes;
+    const std::byte* values = a.values;
+    const Pair *weights = a.weights, *end = a.weights + a.common_pairs;
 #pragma GCC unroll 2
-    for (std::size_t i = 0; i < pairs; ++i) {
-        if constexpr (kFetch) {
-#pragma GCC unroll 4
-            for (std::size_t c = 0; c < kColumns; ++c) __builtin_prefetch(next_values + c * kLaneBytes, 0, 2);
-            next_values += kColumns * kLaneBytes;
-        }
-        add_pairs<kLines, kColumns>(values, weights + i, kWeightStride, sum);
-        values += padded * kWordBytes;
+    for (; weights != end; ++weights) {
+        fetch_step<kFetch, kColumns>(a.next_values);
+        add_pairs<kLines, kColumns>(values, weights, kWeightStride, sum);
+        values += stride;
+    }
+    for (std::size_t i = a.common_pairs; i < a.pairs; ++i) {
+        add_edge_pairs<kLines, kColumns>(a.values + i * stride, a.weights + i, kWeightStride, i, a.count, sum);
     }
 #pragma GCC unroll 8
     for (std::size_t l = 0; l < kLines; ++l) {
 #pragma GCC unroll 4
-        for (std::size_t c = 0; c < kColumns; ++c) sum[l][c].store(output + l * padded + c * Lanes::kCount);
+        for (std::size_t c = 0; c < kColumns; ++c) sum[l][c].store(a.output + l * a.padded + c * Lanes::kCount);
     }
 }
 
 // `columns` columns, kColumns at a time, then the rest in fewer; 5 as 3 and 2, since a lone column has too few sums.
-template <std::size_t kLines, std::size_t kColumns, bool kFetch>
-INKSTONE_INLINE void add_all_columns(std::size_t columns, const std::byte* values, const std::byte* next_values,
-                                     const Pair* weights, std::size_t pairs, std::size_t padded, float* output) {
+template <std::size_t kLines, std::size_t kColumns, Fetch kFetch>
+INKSTONE_INLINE void add_all_columns(std::size_t columns, Addition& a) {
     while (columns >= kColumns && !(kColumns == 4 && columns == 5)) {
-        add_columns<kLines, kColumns, kFetch>(values, next_values, weights, pairs, padded, output);
+        add_columns<kLines, kColumns, kFetch>(a);
         columns -= kColumns;
-        values += kColumns * kLaneBytes;
-        next_values += kColumns * kLaneBytes * kBlockPairs;
-        output += kColumns * Lanes::kCount;
+        a.values += kColumns * kLaneBytes;
+        a.output += kColumns * Lanes::kCount;
     }
     if constexpr (kColumns > 1) {
-        if (columns > 0) {
-            add_all_columns<kLines, kColumns - 1, kFetch>(columns, values, next_values, weights, pairs, padded, output);
-        }
+        if (columns > 0) add_all_columns<kLines, kColumns - 1, kFetch>(columns, a);
     }
 }
 
-template <std::size_t kLines, bool kFetch>
-[[gnu::noinline]] void add_group(const std::byte* values, const std::byte* next_values, const Pair* weights,
-                                 std::size_t pairs, std::size_t padded, float* output) {
-    add_all_columns<kLines, columns_at_once(kLines), kFetch>(padded / Lanes::kCount, values, next_values, weights,
-                                                             pairs, padded, output);
+template <std::size_t kLines, Fetch kFetch>
+[[gnu::noinline]] void add_group(Addition& a) {
+    add_all_columns<kLines, columns_at_once(kLines), kFetch>(a.padded / Lanes::kCount, a);
 }
 
 // score_group and add_group for a number of lines known at run time.
 template <std::size_t kLines = kGroupLines, class... Parameters>
-INKSTONE_INLINE void score_lines(std::size_t lines, bool fetch, Parameters... parameters) {
+INKSTONE_INLINE void score_lines(std::size_t lines, Fetch fetch, Parameters... parameters) {
     if constexpr (kLines > 1) {
         if (lines < kLines) return score_lines<kLines - 1>(lines, fetch, parameters...);
     }
-    if (fetch)
-        score_group<kLines, true>(parameters...);
-    else
-        score_group<kLines, false>(parameters...);
-}
-template <std::size_t kLines = kGroupLines, class... Parameters>
-INKSTONE_INLINE void add_lines(std::size_t lines, bool fetch, Parameters... parameters) {
-    if constexpr (kLines > 1) {
-        if (lines < kLines) return add_lines<kLines - 1>(lines, fetch, parameters...);
+    switch (fetch) {
+        case Fetch::none:
+            return score_group<kLines, Fetch::none>(parameters...);
+        case Fetch::one:
+            return score_group<kLines, Fetch::one>(parameters...);
+        case Fetch::all:
+            return score_group<kLines, Fetch::all>(parameters...);
     }
-    if (fetch)
-        add_group<kLines, true>(parameters...);
-    else
-        add_group<kLines, false>(parameters...);
+}
+template <std::size_t kLines = kGroupLines>
+INKSTONE_INLINE void add_lines(std::size_t lines, Fetch fetch, Addition& a) {
+    if constexpr (kLines > 1) {
+        if (lines < kLines) return add_lines<kLines - 1>(lines, fetch, a);
+    }
+    switch (fetch) {
+        case Fetch::none:
+            return add_group<kLines, Fetch::none>(a);
+        case Fetch::one:
+            return add_group<kLines, Fetch::one>(a);
+        case Fetch::all:
+            return add_group<kLines, Fetch::all>(a);
+    }
 }
 
 // Rounds a line's 64 weights, stores them as pairs, and adds them to its 16 sums.
@@ -274,10 +345,10 @@ INKSTONE_INLINE void weigh(Tile& tile, std::size_t line, std::size_t count) {
             score[c] = select(seen[c], score[c], Lanes::of(-__builtin_inff()));
         }
     }
-    // The maximum seldom grows after the first blocks; only then is it folded into one number.
+    // The maximum seldom grows that far after the first block; only then is it folded into one number.
     const Lanes largest = max(max(score[0], score[1]), max(score[2], score[3]));
     Lanes shift = Lanes::of(tile.maximum[line]);
-    if (any(less(shift, largest))) {
+    if (any(less(shift + Lanes::of(kSlack), largest))) {
         const float maximum = fold_max(largest);
         const Lanes correction = exp2(max(Lanes::of(-126.0f), shift - Lanes::of(maximum)));
         float* output = tile.output + line * tile.padded;
@@ -307,22 +378,17 @@ INKSTONE_INLINE void weigh(Tile& tile, std::size_t line, std::size_t count) {
     }
 }
 
-// Scales and rounds a query into pairs, `stride` pairs apart.
-INKSTONE_INLINE void load_query(const float* q, std::size_t head_dim, float log2_scale, Pair* pairs,
-                                std::size_t stride) {
-    for (std::size_t first = 0; first < head_dim; first += Lanes::kCount) {
-        const std::size_t count = smaller(head_dim - first, Lanes::kCount);
-        const Lanes scaled = Lanes::load_first(q + first, count) * Lanes::of(log2_scale);
-        Pair chunk[Lanes::kCount / 2];
+// Scales and rounds a query into pairs, with zeros up to whole lanes.
+INKSTONE_INLINE void load_query(const float* q, std::size_t head_dim, float log2_scale, Pair* pairs) {
+    for (std::size_t first = 0; first < head_dim; first += Lanes::kCount, pairs += Lanes::kCount / 2) {
+        const Lanes chunk = Lanes::load_first(q + first, smaller(head_dim - first, Lanes::kCount));
+        const Lanes scaled = chunk * Lanes::of(log2_scale);
 #if defined(INKSTONE_ISA_avx512_bf16)
         const __m256i words = reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(scaled.v));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(chunk), words);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(pairs), words);
 #else
-        float rounded[Lanes::kCount];
-        round_to_bf16(scaled).store(rounded);
-        __builtin_memcpy(chunk, rounded, sizeof chunk);
+        round_to_bf16(scaled).store(&pairs->first);
 #endif
-        for (std::size_t i = 0; 2 * i < count; ++i) pairs[(first / 2 + i) * stride] = chunk[i];
     }
 }
 
@@ -331,22 +397,6 @@ struct Block {
     const std::byte *keys, *values;
 };
 
-// A line's positions from pair `first_pair` on, which the others of its group do not all see.
-void add_rest(Tile& tile, std::size_t line, std::size_t first_pair, const std::byte* values) {
-    const std::size_t pairs = tile.count[line] / 2, row_bytes = tile.padded * kWordBytes;
-    const Pair* weights = weights_of(tile, line);
-    float* output = tile.output + line * tile.padded;
-    add_group<1, false>(values + first_pair * row_bytes, values, weights + first_pair, pairs - first_pair, tile.padded,
-                        output);
-    if (tile.count[line] % 2 == 0) return;
-    // The last position's partner is not seen: its half of each word may hold anything and must not be multiplied, not
-    // even by zero.
-    alignas(64) std::uint32_t words[kMaximumHeadDim];
-    __builtin_memcpy(words, values + pairs * row_bytes, row_bytes);
-    for (std::size_t d = 0; d < tile.padded; ++d) words[d] &= 0xffffu;
-    add_group<1, false>(reinterpret_cast<const std::byte*>(words), values, weights + pairs, 1, tile.padded, output);
-}
-
 // Adds one block, whose first position is `first_position`, while `next` is fetched.
 INKSTONE_INLINE void add_block(Tile& tile, Block block, Block next, std::size_t first_position) {
     for (std::size_t line = 0; line < tile.lines; ++line) {
@@ -354,32 +404,51 @@ INKSTONE_INLINE void add_block(Tile& tile, Block block, Block next, std::size_t 
         const std::size_t count = visible > first_position ? visible - first_position : 0;
         tile.count[line] = static_cast<std::uint32_t>(smaller(count, tensor::kBlockPositions));
     }
-    const std::size_t pairs = tile.head_dim / 2;
-    for (std::size_t first = 0; first < tile.lines; first += kGroupLines) {
-        score_lines(smaller(tile.lines - first, kGroupLines), first == 0, block.keys, next.keys,
-                    static_cast<const Pair*>(tile.query) + first * pairs, pairs,
-                    tile.score + first * tensor::kBlockPositions);
+    // Of each group of lines: the positions that all see, and those that any sees. What only some see is added under
+    // masks: a position that a line does not see must not even be multiplied by zero.
+    std::uint32_t common[kTileGroups], longest[kTileGroups];
+    for (std::size_t first = 0, group = 0; first < tile.lines; first += kGroupLines, ++group) {
+        common[group] = longest[group] = tile.count[first];
+        for (std::size_t line = first + 1; line < smaller(first + kGroupLines, tile.lines); ++line) {
+            if (tile.count[line] < common[group]) common[group] = tile.count[line];
+            if (tile.count[line] > longest[group]) longest[group] = tile.count[line];
+        }
+    }
+    const std::size_t groups = (tile.lines + kGroupLines - 1) / kGroupLines, pairs = tile.head_dim / 2;
+    const auto fetch = [groups](std::size_t group) __attribute__((always_inline)) {
+        return groups >= kManyGroups ? Fetch::one : group == 0 ? Fetch::all : Fetch::none;
+    };
+    // Bytes that each group fetches.
+    const auto share = [groups](std::size_t bytes) __attribute__((always_inline)) {
+        return groups >= kManyGroups ? (bytes / kCacheLine + groups - 1) / groups * kCacheLine : 0;
+    };
+    const std::size_t key_share = share(pairs * tensor::kBlockPositions * kWordBytes);
+    const std::size_t value_share = share(kBlockPairs * tile.padded * kWordBytes);
+    for (std::size_t first = 0, group = 0; first < tile.lines; first += kGroupLines, ++group) {
+        const std::size_t columns = (longest[group] + Lanes::kCount - 1) / Lanes::kCount;
+        score_lines(smaller(tile.lines - first, kGroupLines), fetch(group), columns, block.keys,
+                    next.keys + group * key_share, static_cast<const Pair*>(tile.query) + first * (tile.padded / 2),
+                    tile.padded / 2, pairs, tile.score + first * tensor::kBlockPositions);
     }
     weigh_lines(tile);
-    for (std::size_t first = 0; first < tile.lines; first += kGroupLines) {
-        const std::size_t lines = smaller(tile.lines - first, kGroupLines);
-        // What all lines of the group see is added for all at once, what only some see for each alone: a position that
-        // a line does not see must not even be multiplied by zero.
-        std::size_t common = tile.count[first];
-        for (std::size_t l = 1; l < lines; ++l) common = smaller(common, tile.count[first + l]);
-        add_lines(lines, first == 0, block.values, next.values, weights_of(tile, first), common / 2, tile.padded,
-                  tile.output + first * tile.padded);
-        for (std::size_t line = first; line < first + lines; ++line) {
-            if (tile.count[line] > common / 2 * 2) add_rest(tile, line, common / 2, block.values);
-        }
+    for (std::size_t first = 0, group = 0; first < tile.lines; first += kGroupLines, ++group) {
+        Addition addition{block.values,
+                          next.values + group * value_share,
+                          weights_of(tile, first),
+                          tile.count + first,
+                          common[group] / 2,
+                          (longest[group] + 1) / 2,
+                          tile.padded,
+                          tile.output + first * tile.padded};
+        add_lines(smaller(tile.lines - first, kGroupLines), fetch(group), addition);
     }
 }
 
 [[gnu::noinline]] void finish(const Tile& tile, std::size_t line, float* y) {
-    const Lanes total = Lanes::of(fold(Lanes::load(tile.sum + line * Lanes::kCount)));
+    const Lanes factor = Lanes::of(1.0f / fold(Lanes::load(tile.sum + line * Lanes::kCount)));
     const float* output = tile.output + line * tile.padded;
     for (std::size_t d = 0; d < tile.head_dim; d += Lanes::kCount) {
-        const Lanes result = tile.visible[line] == 0 ? Lanes::zero() : Lanes::load(output + d) / total;
+        const Lanes result = tile.visible[line] == 0 ? Lanes::zero() : Lanes::load(output + d) * factor;
         result.store_first(y + d, smaller(tile.head_dim - d, Lanes::kCount));
     }
 }
@@ -413,12 +482,13 @@ INKSTONE_INLINE void add_block(Tile& tile, Block block, Block next, std::size_t 
                 ++tile.lines;
                 if (++head == group) head = 0, ++row;
             }
-            for (std::size_t first = 0; first < tile.lines; first += kGroupLines) {
-                const std::size_t lines = smaller(tile.lines - first, kGroupLines);
-                for (std::size_t l = 0; l < lines; ++l) {
-                    load_query(arguments.q + at[first + l], head_dim, log2_scale,
-                               tile.query + first * (head_dim / 2) + l, lines);
-                }
+            // Queries lie far apart: all are fetched before the first is waited for.
+            for (std::size_t line = 0; line < tile.lines; ++line) {
+                for (std::size_t d = 0; d < head_dim; d += Lanes::kCount)
+                    __builtin_prefetch(arguments.q + at[line] + d);
+            }
+            for (std::size_t line = 0; line < tile.lines; ++line) {
+                load_query(arguments.q + at[line], head_dim, log2_scale, tile.query + line * (padded / 2));
             }
             for (std::size_t line = 0; line < tile.lines; ++line) tile.maximum[line] = -__builtin_inff();
             for (std::size_t i = 0; i < tile.lines * Lanes::kCount; ++i) tile.sum[i] = 0;
