@@ -34,7 +34,7 @@ std::optional<Exit> exit_of_stop(const Output& output) {
     if (const int signal = signal_received()) return exit_of_signal(signal);
     if (!output.failed()) return std::nullopt;
     if (output.closed_pipe()) return Exit::closed_pipe;
-    say("write answer: " + output.failure());
+    say(one_line("write answer: " + output.failure()));
     return Exit::output;
 }
 

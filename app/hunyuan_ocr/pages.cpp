@@ -86,7 +86,7 @@ public:
                 page.finish();
             }
             any_written_ = true;
-            comment(name, result);
+            comment(one_line(name), result);
             return std::nullopt;
         } catch (const hunyuan_ocr::Error& error) {
             return failed(picture, page, error);
@@ -118,7 +118,7 @@ private:
         if (options_.stats) {
             generation.on_estimate = [&](const hunyuan_ocr::Estimate& estimate) {
                 progress_.clear();
-                say(estimate_text(name, estimate));
+                say(estimate_text(one_line(name), estimate));
             };
         }
         hunyuan_ocr::OnText on_text;
