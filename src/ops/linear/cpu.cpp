@@ -30,7 +30,7 @@ struct Cut {
 #if defined(INKSTONE_ISA_avx512)
 // 24 accumulators, 2 or 4 weights and an input of 32 registers. 4 groups read whole lines and few inputs, and their
 // weights may come from the second-level cache.
-constexpr std::size_t kStreamedRows = 6, kFewRows = 12;
+constexpr std::size_t kStreamedRows = 5, kFewRows = 12;
 using Few = Cut<12, 2, 128, false>;
 using Many = Cut<6, 4, 1152, false>;
 using ManyHalves = Cut<12, 2, 128, true>;
@@ -152,6 +152,8 @@ template <class Weights, std::size_t kRows, std::size_t kGroups, bool kWhole>
     const auto multiply_step = [&](std::size_t count) __attribute__((always_inline)) {
 #pragma GCC unroll 2
         for (std::size_t i = 0; i < count; ++i) {
+            // Words are loaded anew for their other half: kept, they would take the registers of sums.
+            if (i > 0) asm volatile("" : : : "memory");
             Lanes weight[kGroups];
 #pragma GCC unroll 4
             for (std::size_t g = 0; g < kGroups; ++g) {

@@ -37,33 +37,42 @@ using Few = Cut<6, 4, 32>;
 using Some = Cut<12, 2, 128>;
 using Many = Cut<6, 4, 576>;
 #elif defined(INKSTONE_ISA_avx512)
-// 20 accumulators, 4 halves of weights, 2 of inputs.
+// 24 accumulators, 2 weights, an input and a mask of 32 registers.
 constexpr std::size_t kStreamedRows = 1, kFewRows = 1, kSomeRows = 1;
-using Few = Cut<10, 2, 128>;
+using Few = Cut<12, 2, 128>;
 using Some = Few;
 using Many = Few;
 #else
-// AVX2: 8 accumulators, 4 halves of weights, 2 of inputs, a mask of 16 registers.
+// AVX2: 12 accumulators, 2 weights, an input and a mask of 16 registers.
 constexpr std::size_t kStreamedRows = 1, kFewRows = 1, kSomeRows = 1;
-using Few = Cut<4, 1, 128>;
+using Few = Cut<6, 1, 128>;
 using Some = Few;
 using Many = Few;
 #endif
 constexpr std::size_t kPrefetchDistance = 2048;   // bytes ahead of a single row's stream
 constexpr std::size_t kCachedBytes = 256 * 1024;  // of inputs that stay in the second-level cache
 
-// sum + the products of a pair of inputs and pairs of weights: 16 words of 32 bits each.
+// The products of a pair of inputs: one instruction on words of 32 bits, or two multiply-adds on their halves, the
+// second input first. `product` counts them.
 #if defined(INKSTONE_ISA_avx512_bf16)
-INKSTONE_INLINE Lanes dot(Lanes weights, Lanes inputs, Lanes sum) {
+constexpr std::size_t kProducts = 1;
+INKSTONE_INLINE Lanes load_weights(const std::byte* words, std::size_t) {
+    return Lanes::load(reinterpret_cast<const float*>(words));
+}
+INKSTONE_INLINE Lanes take_input(Lanes words, std::size_t) { return words; }
+INKSTONE_INLINE Lanes multiply_add(Lanes weights, Lanes inputs, Lanes sum) {
     const auto pairs = [](Lanes lanes) __attribute__((always_inline)) { return reinterpret_cast<__m512bh>(lanes.v); };
     return {_mm512_dpbf16_ps(sum.v, pairs(weights), pairs(inputs))};
 }
 #else
-INKSTONE_INLINE Lanes dot(Lanes weights, Lanes inputs, Lanes sum) {
-    sum = fma(upper_halves(weights), upper_halves(inputs), sum);
-    return fma(inkstone::INKSTONE_ISA::shift_bits_left<16>(weights),
-               inkstone::INKSTONE_ISA::shift_bits_left<16>(inputs), sum);
+constexpr std::size_t kProducts = 2;
+INKSTONE_INLINE Lanes load_weights(const std::byte* words, std::size_t product) {
+    return product == 0 ? inkstone::INKSTONE_ISA::widen_high(words) : inkstone::INKSTONE_ISA::widen_low(words);
 }
+INKSTONE_INLINE Lanes take_input(Lanes words, std::size_t product) {
+    return product == 0 ? upper_halves(words) : inkstone::INKSTONE_ISA::shift_bits_left<16>(words);
+}
+INKSTONE_INLINE Lanes multiply_add(Lanes weights, Lanes inputs, Lanes sum) { return fma(weights, inputs, sum); }
 #endif
 
 // What one pass over rows computes: some pairs of inputs of the outputs of one tile.
@@ -88,6 +97,13 @@ INKSTONE_INLINE void store_outputs(float* p, std::size_t count, Lanes lanes) {
         lanes.store(p);
     else
         lanes.store_first(p, count);
+}
+
+// A pair of inputs in every lane.
+INKSTONE_INLINE Lanes load_pair(const std::byte* pair) {
+    float words;
+    __builtin_memcpy(&words, pair, sizeof words);
+    return Lanes::of(words);
 }
 
 // Memory that a later pass will read, brought closer by this one: two lines with each pair, the second `second` bytes
@@ -138,19 +154,26 @@ template <std::size_t kRows, std::size_t kGroups, bool kWhole>
         __builtin_prefetch(prefetch.begin, 0, 2);
         __builtin_prefetch(prefetch.begin + prefetch.second, 0, 2);
         prefetch.begin += prefetch.step;
-        Lanes weight[kGroups];
+#pragma GCC unroll 2
+        for (std::size_t product = 0; product < kProducts; ++product) {
+            // Words are loaded anew for their other half: kept, they would take the registers of sums.
+            if (product > 0) asm volatile("" : : : "memory");
+            Lanes weight[kGroups];
 #pragma GCC unroll 4
-        for (std::size_t g = 0; g < kGroups; ++g)
-            weight[g] = Lanes::load(reinterpret_cast<const float*>(weights + g * 64));
-        weights += kPairBytes;
+            for (std::size_t g = 0; g < kGroups; ++g) {
+                weight[g] = load_weights(weights + g * 64, product);
+                // A single row uses each weight at once: there are not registers for all of them everywhere.
+                if (kRows == 1) sums[0][g] = multiply_add(weight[g], take_input(load_pair(x[0]), product), sums[0][g]);
+            }
+            if (kRows == 1) continue;
 #pragma GCC unroll 16
-        for (std::size_t r = 0; r < kRows; ++r) {
-            float words;
-            __builtin_memcpy(&words, x[r / 3] + r % 3 * x_stride, sizeof words);
-            const Lanes input = Lanes::of(words);
+            for (std::size_t r = 0; r < kRows; ++r) {
+                const Lanes input = take_input(load_pair(x[r / 3] + r % 3 * x_stride), product);
 #pragma GCC unroll 4
-            for (std::size_t g = 0; g < kGroups; ++g) sums[r][g] = dot(weight[g], input, sums[r][g]);
+                for (std::size_t g = 0; g < kGroups; ++g) sums[r][g] = multiply_add(weight[g], input, sums[r][g]);
+            }
         }
+        weights += kPairBytes;
 #pragma GCC unroll 8
         for (std::size_t i = 0; i < kPointers; ++i) x[i] += 4;
     }
@@ -216,7 +239,8 @@ void multiply_cut(const Arguments& arguments, std::size_t t, std::size_t first_r
 }
 
 // Tile t for the rows [first_row, end_row).
-void multiply_tile(const Arguments& arguments, std::size_t t, std::size_t first_row, std::size_t end_row) {
+[[gnu::noinline]] void multiply_tile(const Arguments& arguments, std::size_t t, std::size_t first_row,
+                                     std::size_t end_row) {
     const std::size_t rows = end_row - first_row;
     const std::byte* tile = arguments.weight.tile(t);
     if (rows <= kStreamedRows)
