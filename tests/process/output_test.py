@@ -32,10 +32,14 @@ class Text(CommandTest):
         self.assertEqual(result.stderr.count(b"standard input"), 1)
 
     def test_the_text_comes_in_pieces(self):
-        with subprocess.Popen([PROGRAM, *QUIET, str(PAGE)], stdout=subprocess.PIPE, env=environment()) as process:
+        # A pipe of packets: what is written apart is read apart, however late the reader comes.
+        read_end, write_end = os.pipe2(os.O_DIRECT | os.O_CLOEXEC)
+        with subprocess.Popen([PROGRAM, *QUIET, str(PAGE)], stdout=write_end, env=environment()):
+            os.close(write_end)
             pieces = []
-            while piece := os.read(process.stdout.fileno(), 65536):
+            while piece := os.read(read_end, 65536):
                 pieces.append(piece)
+        os.close(read_end)
         self.assertEqual(b"".join(pieces), TEXT)
         self.assertGreater(len(pieces), 1)
 
