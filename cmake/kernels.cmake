@@ -27,9 +27,10 @@ function(inkstone_add_kernels target)
     add_library(inkstone_kernels_${set} OBJECT ${sources})
     inkstone_target(inkstone_kernels_${set})
     target_include_directories(inkstone_kernels_${set} PRIVATE src)
-    # Always optimised: unoptimised kernels are hundreds of times slower and emit shared inline functions. Kernels throw
-    # nothing; without exceptions they do not share the symbol of their personality routine either.
-    target_compile_options(inkstone_kernels_${set} PRIVATE -O3 -fno-math-errno -fno-trapping-math -fno-exceptions ${flags_${set}})
+    # Always optimised: unoptimised kernels are hundreds of times slower and emit shared inline functions.
+    # No exceptions: kernels throw none, and the tables of those that clean up would be symbols shared between sets.
+    target_compile_options(inkstone_kernels_${set} PRIVATE -O3 -fno-math-errno -fno-trapping-math -fno-exceptions
+                           ${flags_${set}})
     target_compile_definitions(inkstone_kernels_${set} PRIVATE INKSTONE_ISA=${set} INKSTONE_ISA_${set}=1)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:inkstone_kernels_${set}>)
   endforeach()
