@@ -253,7 +253,13 @@ struct BatchItem {
 // The tasks that a model folder serves, the default first, without loading its weights. Throws Error.
 HUNYUAN_OCR_API std::vector<std::string> tasks(const std::filesystem::path& model_dir);
 
+// The stack that a thread must have left when it loads a runtime, reads a picture or checks a package. Main threads and
+// std::thread have 8 MiB on most systems; some C libraries and thread pools give 128 KiB.
+constexpr std::size_t kNeededStackBytes = std::size_t{256} << 10;
+
 // A loaded model. Loading either gives a whole runtime or throws Error; there is no half-loaded state.
+// The calling thread works too, and needs kNeededStackBytes of stack: with less, calls throw out_of_memory. The threads
+// that the runtime starts have stacks of their own size.
 // Safe to call from several threads: calls take turns, and each gets the ids it would get alone; a callback must not
 // call its own runtime. A moved-from runtime can be assigned to and destroyed; its calls throw invalid_argument.
 class HUNYUAN_OCR_API Runtime {

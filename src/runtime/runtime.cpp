@@ -29,7 +29,12 @@ double now_ms() {
 
 using internal::runtime::value_or_throw;
 
-internal::image::Image decode(const Image& image, const internal::image::DecodeOptions& options) {
+// `decoded_bytes` of other pictures are held meanwhile.
+internal::image::Image decode(const Image& image, internal::image::DecodeOptions options,
+                              const internal::runtime::Engine& engine, std::uint64_t decoded_bytes) {
+    options.admit = [&](const internal::image::DecodeDemand& demand) {
+        return engine.admit_picture(demand, decoded_bytes);
+    };
     switch (image.kind()) {
         case Image::Kind::file:
             return value_or_throw(internal::image::decode_file(image.path(), options));
@@ -41,6 +46,11 @@ internal::image::Image decode(const Image& image, const internal::image::DecodeO
     const std::ptrdiff_t channels = image.format() == PixelFormat::gray                                        ? 1
                                     : image.format() == PixelFormat::rgb || image.format() == PixelFormat::bgr ? 3
                                                                                                                : 4;
+    if (image.width() > 0 && image.height() > 0) {
+        const auto admitted = options.admit(
+            {static_cast<std::uint64_t>(image.width()), static_cast<std::uint64_t>(image.height()), 0, 0});
+        if (!admitted) internal::runtime::raise(admitted.error());
+    }
     const std::ptrdiff_t stride = image.stride_bytes() != 0 ? image.stride_bytes() : image.width() * channels;
     return value_or_throw(internal::image::from_pixels(image.data(), image.width(), image.height(), stride,
                                                        static_cast<internal::image::PixelFormat>(image.format()),
@@ -217,6 +227,7 @@ Profile Runtime::Implementation::profile(const internal::runtime::Answer& answer
 
 Result Runtime::Implementation::run(std::span<const Image> images, const Prompt& prompt,
                                     const GenerationOptions& options, const OnText& on_text) try {
+    internal::runtime::require_stack("recognize");
     const std::lock_guard lock(mutex);
     const double start = now_ms();
     internal::runtime::AnswerOptions answer_with = answer_options(options);
@@ -224,7 +235,12 @@ Result Runtime::Implementation::run(std::span<const Image> images, const Prompt&
     internal::runtime::Request request;
     request.system = prompt.system;
     request.prompt = prompt_text(prompt);
-    for (const Image& image : images) request.images.push_back(decode(image, decode_options));
+    engine->release_kept_memory();
+    std::uint64_t decoded_bytes = 0;
+    for (const Image& image : images) {
+        request.images.push_back(decode(image, decode_options, *engine, decoded_bytes));
+        decoded_bytes += request.images.back().pixels.size();
+    }
     const double decode_image_ms = now_ms() - start;
     const bool with_boxes = images.size() == 1 && engine->package().tasks.prints_boxes(request.prompt);
     auto answer = value_or_throw(engine->recognize(std::move(request), answer_with));
@@ -249,6 +265,7 @@ Result Runtime::Implementation::run(std::span<const Image> images, const Prompt&
 
 Runtime::Runtime(const std::filesystem::path& model_dir, const RuntimeOptions& options)
     : implementation_(std::make_unique<Implementation>()) {
+    internal::runtime::require_stack("load");
     implementation_->decode_options.background = options.background;
     implementation_->engine = value_or_throw(internal::runtime::Engine::load(
         internal::runtime::resolve_model(model_dir), internal::runtime::engine_options(options)));

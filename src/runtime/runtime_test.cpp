@@ -2,10 +2,15 @@
 #include "hunyuan_ocr/runtime.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <fstream>
+#include <functional>
 #include <thread>
 
+#include "hunyuan_ocr/check.h"
 #include "image/decode.h"
 
 namespace hunyuan_ocr {
@@ -246,6 +251,81 @@ TEST(Runtime, AnExceptionOfACallbackPassesThroughAndHarmsNothing) {
                                    [](std::string_view) -> bool { throw std::logic_error("stop"); }),
                  std::logic_error);
     EXPECT_EQ(runtime.recognize(Image::file(kPicture), {}, tokens(5)).tokens, expected);
+}
+
+// Runs `work` on a thread with a stack of this size; returns how many bytes of it were touched.
+std::size_t stack_used(std::size_t stack_bytes, const std::function<void()>& work) {
+    constexpr unsigned char kPaint = 0xA5;
+    void* const memory =
+        ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (memory == MAP_FAILED) return 0;
+    auto* const lowest = static_cast<unsigned char*>(memory);
+    std::fill_n(lowest, stack_bytes, kPaint);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstack(&attributes, memory, stack_bytes);
+    pthread_t thread{};
+    const auto call = [](void* context) -> void* {
+        (*static_cast<const std::function<void()>*>(context))();
+        return nullptr;
+    };
+    EXPECT_EQ(pthread_create(&thread, &attributes, call, const_cast<std::function<void()>*>(&work)), 0);
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+    const auto* touched = std::find_if(lowest, lowest + stack_bytes, [](unsigned char b) { return b != kPaint; });
+    const auto used = static_cast<std::size_t>(lowest + stack_bytes - touched);
+    ::munmap(memory, stack_bytes);
+    return used;
+}
+
+TEST(Stack, EverythingFitsIntoWhatIsPromised) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "instrumented frames are larger";
+#endif
+    constexpr std::size_t kStack = std::size_t{4} << 20;
+    for (const InstructionSet set : {InstructionSet::reference, InstructionSet::portable, InstructionSet::automatic}) {
+        const std::size_t used = stack_used(kStack, [set] {
+            RuntimeOptions options;
+            options.threads = 1;  // the calling thread takes every chunk
+            options.instruction_set = set;
+            Runtime runtime(kTiny, options);
+            EXPECT_EQ(runtime.recognize(Image::file(kPicture), text("text"), tokens(4)).tokens.size(), 4U);
+        });
+        RecordProperty("stack_bytes_" + std::to_string(static_cast<int>(set)), std::to_string(used));
+        EXPECT_GT(used, std::size_t{16} << 10);
+        EXPECT_LT(used, kNeededStackBytes / 4 * 3) << "instruction set " << static_cast<int>(set);
+    }
+    // Every kind of picture, whole or not, and a check of a package.
+    const std::size_t used = stack_used(kStack, [] {
+        for (const auto& entry : std::filesystem::directory_iterator(kRoot / "tests/golden/image"))
+            if (entry.is_regular_file()) (void)inkstone::image::decode_file(entry.path());
+        RuntimeOptions options;
+        options.threads = 1;
+        EXPECT_TRUE(check(kTiny, options).passed());
+    });
+    EXPECT_LT(used, kNeededStackBytes / 4 * 3);
+}
+
+TEST(Stack, TooLittleIsRefusedInASentence) {
+    std::optional<Error> error;
+    Runtime runtime = load();
+    const auto refused = [&](const std::function<void()>& call) {
+        error.reset();
+        stack_used(std::size_t{128} << 10, [&] {
+            try {
+                call();
+            } catch (const Error& thrown) {
+                error = thrown;
+            }
+        });
+        ASSERT_TRUE(error.has_value());
+        EXPECT_EQ(error->code(), ErrorCode::out_of_memory);
+        EXPECT_NE(error->message().find("256 KiB"), std::string::npos) << error->what();
+    };
+    refused([] { load(); });
+    refused([&] { runtime.recognize(Image::file(kPicture), text("text"), tokens(1)); });
+    refused([&] { runtime.prefill(Image::file(kPicture), text("text")); });
+    refused([] { (void)check(kTiny); });
 }
 
 }  // namespace
