@@ -13,9 +13,9 @@ namespace inkstone::image {
 
 namespace {
 
+using inkstone::testing::largest_request_bytes;
 using testing::crc32;
 using testing::golden_path;
-using testing::largest_request_bytes;
 using testing::read_bytes;
 
 std::uint64_t read_number(std::span<const std::byte> bytes, std::size_t offset, std::size_t width, bool big_endian) {
@@ -194,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, Hostile, ::testing::ValuesIn(kFormats),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
 
 TEST(HostileSizes, RequestsForMemoryAreSeen) {
-    if (!testing::sees_requests()) GTEST_SKIP() << "this build has another allocator";
+    if (!inkstone::testing::sees_requests()) GTEST_SKIP() << "this build has another allocator";
     largest_request_bytes = 0;
     ASSERT_TRUE(decode_file(golden_path("tiff_rgb_none_strips.tif")).ok());
     EXPECT_GE(largest_request_bytes.load(), 37U * 23 * 3);
