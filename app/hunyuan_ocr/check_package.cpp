@@ -3,10 +3,10 @@
 
 #include <string>
 
+#include "common/signals.h"
 #include "hunyuan_ocr/check.h"
 #include "hunyuan_ocr/model_folder.h"
 #include "hunyuan_ocr/record.h"
-#include "hunyuan_ocr/signals.h"
 
 namespace inkstone::app {
 namespace {

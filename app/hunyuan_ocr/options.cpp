@@ -10,9 +10,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "hunyuan_ocr/exit_status.h"
+#include "common/exit_status.h"
+#include "common/values.h"
 #include "hunyuan_ocr/later.h"
-#include "hunyuan_ocr/values.h"
 
 namespace inkstone::app {
 namespace {

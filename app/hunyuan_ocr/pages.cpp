@@ -12,9 +12,10 @@
 #include <system_error>
 #include <vector>
 
+#include "common/signals.h"
 #include "hunyuan_ocr/input.h"
 #include "hunyuan_ocr/record.h"
-#include "hunyuan_ocr/signals.h"
+#include "hunyuan_ocr/report.h"
 
 namespace inkstone::app {
 namespace {

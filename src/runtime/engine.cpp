@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "graph/passes/passes.h"
 #include "image/smart_resize.h"
 #include "model/hunyuan_vl/text.h"
 #include "model/hunyuan_vl/vision.h"
@@ -121,6 +122,10 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::filesystem::path& folder
     const std::uint64_t least_vision = inkstone::module::Weights::least_bytes(vision_graph),
                         least_text = inkstone::module::Weights::least_bytes(text_graph);
     INKSTONE_CHECK(engine->check_weights(least_vision + least_text));
+    if (chosen.fuse) {
+        vision_graph = graph::passes::fuse(std::move(vision_graph));
+        text_graph = graph::passes::fuse(std::move(text_graph));
+    }
     INKSTONE_TRY(engine->backend_, backend::cpu::CpuBackend::create(chosen.instruction_set, chosen.threads));
     backend::Backend& backend = *engine->backend_;
 

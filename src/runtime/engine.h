@@ -36,6 +36,7 @@ struct EngineOptions {
     std::uint64_t memory_limit_bytes = 0;  // 0: none
     std::function<void(std::uint64_t done, std::uint64_t total)> on_load;  // bytes of weights
     const std::atomic<bool>* cancel = nullptr;                             // of loading
+    bool fuse = true;  // false: operators run as the model names them, for validation; the text is the same
     // Values that stay readable after a run, for validation.
     std::vector<std::string> vision_taps, text_taps;
 };

@@ -1,11 +1,14 @@
 // The public face: converts options and results, turns errors into exceptions, serialises calls.
 #include "hunyuan_ocr/runtime.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <mutex>
 #include <new>
 #include <utility>
 
+#include "document/boxes.h"
 #include "image/decode.h"
 #include "runtime/engine.h"
 #include "runtime/options.h"
@@ -64,6 +67,24 @@ ImageInfo image_info(const internal::image::Patches& patches, int merge) {
     info.grid_height = patches.grid_height;
     info.visual_tokens = patches.grid_height / merge * (patches.grid_width / merge + 1) + 2;
     return info;
+}
+
+std::vector<Box> boxes_of(std::string_view text, const ImageInfo& image) {
+    const auto point = [](const internal::document::Point& from) { return Point{from.x, from.y}; };
+    const auto rectangle = [](const internal::document::Rectangle& from) {
+        return Rectangle{from.left, from.top, from.right, from.bottom};
+    };
+    std::vector<Box> boxes;
+    for (auto& found : internal::document::parse_boxes(text, image.width, image.height)) {
+        Box& box = boxes.emplace_back();
+        box.text = std::move(found.text);
+        box.label = std::move(found.label);
+        box.normalized = rectangle(found.normalized);
+        box.pixels = rectangle(found.pixels);
+        std::ranges::transform(found.normalized_corners, std::back_inserter(box.normalized_corners), point);
+        std::ranges::transform(found.pixel_corners, std::back_inserter(box.pixel_corners), point);
+    }
+    return boxes;
 }
 
 }  // namespace
@@ -221,6 +242,7 @@ Result Runtime::Implementation::run(std::span<const Image> images, const Prompt&
         decoded_bytes += request.images.back().pixels.size();
     }
     const double decode_image_ms = now_ms() - start;
+    const bool with_boxes = images.size() == 1 && engine->package().tasks.prints_boxes(request.prompt);
     auto answer = value_or_throw(engine->recognize(std::move(request), answer_with));
 
     Result result;
@@ -235,6 +257,7 @@ Result Runtime::Implementation::run(std::span<const Image> images, const Prompt&
     result.profile = profile(answer, decode_image_ms, now_ms() - start);
     result.tokens = std::move(answer.generated.ids);
     result.text = std::move(answer.text);
+    if (with_boxes) result.boxes = boxes_of(result.text, result.image);
     return result;
 } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::out_of_memory, "recognize", "request", "the system has no memory for it; lower max_pixels");

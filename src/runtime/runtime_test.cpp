@@ -103,6 +103,52 @@ TEST(Runtime, TextComesInPiecesThatAreTheWhole) {
     EXPECT_EQ(heard, result.text);
 }
 
+// The lines of text_wide.png, in its 440 x 90 pixels: both lines begin 12 pixels from the left.
+TEST(Boxes, AreInPixelsOfThePictureAsDisplayed) {
+    Runtime runtime = load(kNano);
+    const auto read = [&](const char* name) {
+        return runtime.recognize(Image::file(kRoot / "tests/data/pictures" / name), task("spotting_hunyuan"));
+    };
+    const auto upright = read("text_wide.png"), turned = read("text_turned.png");
+    ASSERT_EQ(upright.boxes.size(), 2U);
+    EXPECT_EQ(upright.boxes[0].text, "Please return this form before");
+    EXPECT_EQ(upright.boxes[1].text, "the end of the month.");
+    for (const Box& box : upright.boxes) {
+        EXPECT_NE(upright.text.find(box.text + "(" + std::to_string(box.normalized.left) + "," +
+                                    std::to_string(box.normalized.top) + "),(" + std::to_string(box.normalized.right) +
+                                    "," + std::to_string(box.normalized.bottom) + ")"),
+                  std::string::npos);
+        EXPECT_NEAR(box.pixels.left, 12, 4);
+        EXPECT_EQ(box.pixels.right, box.normalized.right * 440 / 1000);
+        EXPECT_EQ(box.pixels.bottom, box.normalized.bottom * 90 / 1000);
+        EXPECT_TRUE(box.normalized_corners.empty() && box.label.empty());
+    }
+
+    // The same picture from a file of 90 x 440 pixels that is to be turned for display.
+    EXPECT_EQ(inkstone::image::decode_file(kRoot / "tests/data/pictures/text_turned.png")->width, 440);
+    EXPECT_EQ(turned.text, upright.text);
+    ASSERT_EQ(turned.boxes.size(), 2U);
+    for (std::size_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(turned.boxes[i].pixels.right, upright.boxes[i].pixels.right);
+        EXPECT_EQ(turned.boxes[i].pixels.bottom, upright.boxes[i].pixels.bottom);
+        EXPECT_GT(turned.boxes[i].pixels.right, 90);
+    }
+}
+
+TEST(Boxes, OnlyWhereTheRequestMayHaveThem) {
+    Runtime runtime = load(kNano);
+    const Image image = Image::file(kRoot / "tests/data/pictures/text_label.png");
+    const std::string words =
+        "Detect and recognize text in the image, and output the text coordinates in a formatted manner.";
+    EXPECT_EQ(runtime.recognize(image, text(words)).boxes.size(), 1U);
+    const auto plain = runtime.recognize(image, task("structured_parse"));
+    EXPECT_FALSE(plain.text.empty());
+    EXPECT_TRUE(plain.boxes.empty());
+    // Of two pictures the numbers do not say which they are of.
+    const Image two[] = {image, image};
+    EXPECT_TRUE(runtime.recognize(two, task("spotting_hunyuan")).boxes.empty());
+}
+
 TEST(Runtime, ABatchGoesOnPastABadPage) {
     Runtime runtime = load();
     const std::byte rubbish[] = {std::byte{1}, std::byte{2}, std::byte{3}};

@@ -1,5 +1,5 @@
 // Writing with every failure noticed: short writes, a full disk, a reader that went away, a signal while waiting.
-#include "hunyuan_ocr/output.h"
+#include "common/output.h"
 
 #include <fcntl.h>
 #include <poll.h>

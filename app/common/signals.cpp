@@ -1,5 +1,5 @@
 // Signal handlers: they only set two lock-free flags.
-#include "hunyuan_ocr/signals.h"
+#include "common/signals.h"
 
 #include <csignal>
 
