@@ -23,13 +23,18 @@ void keep_standard_streams_occupied() {
     }
 }
 
+Exit exit_of_signal(int signal) {
+    if (signal == SIGHUP) return Exit::hung_up;
+    return signal == SIGTERM ? Exit::terminated : Exit::interrupted;
+}
+
 }  // namespace
 
 std::optional<Exit> exit_of_stop(const Output& output) {
-    if (const int signal = signal_received()) return signal == SIGTERM ? Exit::terminated : Exit::interrupted;
+    if (const int signal = signal_received()) return exit_of_signal(signal);
     if (!output.failed()) return std::nullopt;
     if (output.closed_pipe()) return Exit::closed_pipe;
-    say("write answer: " + output.failure());
+    say(one_line("write answer: " + output.failure()));
     return Exit::output;
 }
 
@@ -47,7 +52,7 @@ int run_command(const std::function<Exit()>& body) {
     } catch (const hunyuan_ocr::Error& error) {
         exit = exit_of(error.code());
         if (error.code() != hunyuan_ocr::ErrorCode::cancelled) say(one_line(error.what()));
-        if (signal_received() == SIGTERM) exit = Exit::terminated;
+        if (const int signal = signal_received()) exit = exit_of_signal(signal);
     } catch (const std::bad_alloc&) {
         say("not enough memory");
         exit = Exit::memory;

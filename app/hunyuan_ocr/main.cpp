@@ -48,7 +48,7 @@ std::optional<UsageError> check_output(const Options& options) {
 }
 
 Exit fail(const UsageError& error) {
-    say(error.message);
+    say(one_line(error.message));
     return Exit::usage;
 }
 

@@ -81,6 +81,20 @@ TEST(Elementary, Exp2AtTheEnds) {
     EXPECT_TRUE(std::isnan(exp2(std::bit_cast<float>(0xffffffffu))));
 }
 
+TEST(Elementary, Exp2ShortIsGoodEnoughForBf16) {
+    double largest = 0;
+    for (float x = -125; x <= 0; x += 0x1p-12f) {
+        const double expected = std::exp2(static_cast<double>(x));
+        largest = std::max(largest, std::fabs(exp2_short(x) - expected) / expected);
+    }
+    EXPECT_LT(largest, 7.6e-5);
+    EXPECT_GT(largest, 7.0e-5);  // the bound is no larger than it need be
+    EXPECT_LT(std::fabs(exp2_short(0.0f) - 1.0f), 0x1p-10f);
+    for (const float x : {-125.0f, -126.0f, -1e30f, -kInfinity}) EXPECT_EQ(exp2_short(x), exp2_short(-125.0f));
+    EXPECT_GE(exp2_short(-125.0f), std::numeric_limits<float>::min());
+    EXPECT_TRUE(std::isnan(exp2_short(kNan)));
+}
+
 TEST(Elementary, OthersAtTheEnds) {
     EXPECT_EQ(exp(0.0f), 1.0f);
     EXPECT_EQ(exp(-kInfinity), 0.0f);

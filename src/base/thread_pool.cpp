@@ -7,10 +7,9 @@
 #include <algorithm>
 #include <cassert>
 #include <fstream>
-#include <new>
 #include <set>
 #include <string>
-#include <system_error>
+#include <thread>
 #include <utility>
 
 #if defined(__x86_64__)
@@ -70,24 +69,33 @@ int physical_cores() {
     return std::max(1, static_cast<int>(cores.size()) + unknown);
 }
 
-ThreadPool::ThreadPool(int threads) {
+ThreadPool::ThreadPool(int threads, std::size_t stack_bytes) {
     const int active = std::min(threads, processors());
     most_awake_ = static_cast<std::uint32_t>(active - 1);
     spins_ = active <= physical_cores() ? kSpins : 0;
-    try {
-        for (int i = 1; i < threads; ++i) {
-            workers_.emplace_back([this] { worker(); });
-            started_.fetch_add(1, std::memory_order_seq_cst);
-        }
-    } catch (const std::system_error&) {  // the limit of threads or of memory: those that came must still be joined
-    } catch (const std::bad_alloc&) {
+    workers_.reserve(static_cast<std::size_t>(threads - 1));
+    // The default size of a stack is the system's, and may be too small for kernels (ulimit -s, other C libraries).
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0) return;
+    pthread_attr_setstacksize(&attributes, stack_bytes);
+    for (int i = 1; i < threads; ++i) {
+        pthread_t thread{};
+        const auto work = [](void* pool) -> void* {
+            static_cast<ThreadPool*>(pool)->worker();
+            return nullptr;
+        };
+        // Refused by the limit of threads or of memory: those that came must still be joined.
+        if (pthread_create(&thread, &attributes, work, this) != 0) break;
+        workers_.push_back(thread);
+        started_.fetch_add(1, std::memory_order_seq_cst);
     }
+    pthread_attr_destroy(&attributes);
 }
 
 ThreadPool::~ThreadPool() {
     stopping_.store(true, std::memory_order_seq_cst);
     wake(started_.load(std::memory_order_seq_cst));
-    for (std::thread& thread : workers_) thread.join();
+    for (const pthread_t thread : workers_) pthread_join(thread, nullptr);
 }
 
 // All items that a call takes are of one job: no other can come before they are counted.

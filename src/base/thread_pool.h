@@ -3,12 +3,14 @@
 // take another's place in the middle of an item, and 4 threads on 2 cores must not collapse.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <thread>
 #include <vector>
+
+#include "base/stack.h"
 
 namespace inkstone {
 
@@ -17,8 +19,13 @@ int physical_cores();
 
 class ThreadPool {
 public:
-    // threads >= 1, the caller's included. Where the system refuses one, the pool has those before it: see threads().
-    explicit ThreadPool(int threads);
+    // More than a caller needs: instrumented builds have larger frames, and the C library keeps thread-local data
+    // there.
+    static constexpr std::size_t kWorkerStackBytes = 4 * kNeededStackBytes;
+
+    // threads >= 1, the caller's included. Workers get stacks of this size, whatever the system's default. Where the
+    // system refuses a thread, the pool has those before it: see threads().
+    explicit ThreadPool(int threads, std::size_t stack_bytes = kWorkerStackBytes);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
@@ -63,7 +70,7 @@ private:
     alignas(64) const std::atomic<bool>* cancel_ = nullptr;
     int spins_ = 0;
     std::uint32_t most_awake_ = 0;  // workers that may be awake at a time
-    std::vector<std::thread> workers_;
+    std::vector<pthread_t> workers_;
 };
 
 }  // namespace inkstone

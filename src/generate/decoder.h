@@ -57,7 +57,7 @@ private:
     std::vector<std::int32_t> ids_, positions_;
     std::vector<const float*> visual_;
     std::vector<std::uint32_t> row_sequence_, row_position_, row_visible_, logit_rows_;
-    std::vector<float* const*> blocks_;  // one entry per sequence
+    std::vector<std::byte* const*> blocks_;  // one entry per sequence
 };
 
 }  // namespace inkstone::generate

@@ -102,7 +102,7 @@ Builder::Rotation Builder::rotary_table(Value positions, std::vector<std::uint8_
 
 Value Builder::rotate_half(Value x, Rotation rotation, std::size_t heads) {
     expect("rotate_half", "the input's width", info(x).width, heads * info(rotation.cosine).width);
-    return node(ops::RotateHalf{heads}, {x, rotation.cosine, rotation.sine}, info(x).rows, info(x).width);
+    return node(ops::RotateHalf{heads, {}}, {x, rotation.cosine, rotation.sine}, info(x).rows, info(x).width);
 }
 
 Value Builder::attention(Value q, Value k, Value v, std::size_t heads, std::size_t layer, float scale) {

@@ -5,28 +5,28 @@
 
 namespace inkstone::module {
 
-Result<float*> KvPool::take() {
+Result<std::byte*> KvPool::take() {
     if (free_.empty()) {
         INKSTONE_TRY(auto page, backend_->allocate(page_bytes(), "cached keys and values"));
         free_.reserve(pages_.size() + 1);  // so that giving back never allocates
-        free_.push_back(reinterpret_cast<float*>(page->data()));
+        free_.push_back(page->data());
         pages_.push_back(std::move(page));
     }
-    float* page = free_.back();
+    std::byte* page = free_.back();
     free_.pop_back();
     return page;
 }
 
 void KvPool::trim() {
     std::erase_if(pages_, [&](const std::unique_ptr<backend::Memory>& page) {
-        return std::ranges::find(free_, reinterpret_cast<float*>(page->data())) != free_.end();
+        return std::ranges::find(free_, page->data()) != free_.end();
     });
     free_.clear();
 }
 
 Status KvPages::reserve(std::size_t positions) {
     while (this->positions() < positions) {
-        INKSTONE_TRY(float* page, pool_->take());
+        INKSTONE_TRY(std::byte * page, pool_->take());
         pages_.push_back(page);
     }
     return {};

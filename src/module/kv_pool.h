@@ -2,6 +2,7 @@
 // back; memory once taken from the system is kept for reuse. Not thread safe: its owner serialises.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -16,13 +17,13 @@ public:
     KvPool(backend::Backend& backend, const tensor::KvLayout& layout) : backend_(&backend), layout_(layout) {}
 
     const tensor::KvLayout& layout() const { return layout_; }
-    std::size_t page_bytes() const { return layout_.page_floats() * sizeof(float); }
+    std::size_t page_bytes() const { return layout_.page_bytes(); }
     std::size_t pages_lent() const { return pages_.size() - free_.size(); }
     std::size_t bytes() const { return pages_.size() * page_bytes(); }
 
     // A page with any content. Errors: out_of_memory.
-    Result<float*> take();
-    void give_back(float* page) { free_.push_back(page); }
+    Result<std::byte*> take();
+    void give_back(std::byte* page) { free_.push_back(page); }
     // Returns the memory of pages that nobody has to the system.
     void trim();
 
@@ -30,7 +31,7 @@ private:
     backend::Backend* backend_;
     tensor::KvLayout layout_;
     std::vector<std::unique_ptr<backend::Memory>> pages_;
-    std::vector<float*> free_;
+    std::vector<std::byte*> free_;
 };
 
 // The pages of one sequence, in order of position. Movable; gives its pages back.
@@ -46,12 +47,12 @@ public:
     // Gives back the pages beyond this many positions.
     void crop(std::size_t positions);
 
-    float* const* blocks() const { return pages_.data(); }
+    std::byte* const* blocks() const { return pages_.data(); }
     std::size_t positions() const { return pages_.size() * tensor::kBlockPositions; }
 
 private:
     KvPool* pool_;
-    std::vector<float*> pages_;
+    std::vector<std::byte*> pages_;
 };
 
 }  // namespace inkstone::module

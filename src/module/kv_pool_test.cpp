@@ -12,6 +12,7 @@ TEST(KvPool, PagesComeBackAndAreReused) {
     const auto backend = std::move(*backend::cpu::CpuBackend::create(backend::cpu::best_set(), 1));
     KvPool pool(*backend, {2, 1, 24});
     EXPECT_EQ(pool.page_bytes(), 2U * (24 + 32) * 64 * 4);
+    EXPECT_EQ(KvPool(*backend, {2, 1, 24, tensor::KvStorage::bf16}).page_bytes(), pool.page_bytes() / 2);
     {
         KvPages first(pool), second(pool);
         ASSERT_TRUE(first.reserve(64).ok());

@@ -14,14 +14,24 @@ struct Life {
     std::size_t bytes = 0;
 };
 
-// Operators whose kernels may write over their first input.
-bool works_in_place(const ops::Parameters& parameters) {
-    return std::holds_alternative<ops::RmsNorm>(parameters) || std::holds_alternative<ops::LayerNorm>(parameters) ||
-           std::holds_alternative<ops::Add>(parameters) || std::holds_alternative<ops::Multiply>(parameters) ||
-           std::holds_alternative<ops::Silu>(parameters) || std::holds_alternative<ops::Gelu>(parameters) ||
-           std::holds_alternative<ops::RotateHalf>(parameters) ||
-           std::holds_alternative<ops::ScatterRows>(parameters) ||
-           std::holds_alternative<ops::InterpolatePositions>(parameters);
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+// Which of its inputs a node may write its output over, or kNone.
+std::size_t overwritable_input(const graph::Node& node) {
+    const ops::Parameters& parameters = node.parameters;
+    if (const auto* linear = std::get_if<ops::Linear>(&parameters)) {
+        // A product reads its first input until the end.
+        const bool adds = linear->epilogue == ops::Epilogue::add;
+        return adds && node.inputs[1].index != node.inputs[0].index ? 1 : kNone;
+    }
+    if (node.inputs.empty()) return kNone;
+    const bool in_place =
+        std::holds_alternative<ops::RmsNorm>(parameters) || std::holds_alternative<ops::LayerNorm>(parameters) ||
+        std::holds_alternative<ops::Add>(parameters) || std::holds_alternative<ops::Multiply>(parameters) ||
+        std::holds_alternative<ops::Silu>(parameters) || std::holds_alternative<ops::Gelu>(parameters) ||
+        std::holds_alternative<ops::RotateHalf>(parameters) || std::holds_alternative<ops::ScatterRows>(parameters) ||
+        std::holds_alternative<ops::InterpolatePositions>(parameters);
+    return in_place ? 0 : kNone;
 }
 
 }  // namespace
@@ -50,12 +60,13 @@ Plan make_plan(const graph::Graph& graph, const RowCounts& rows, const std::vect
         const graph::Node& current = graph.nodes[node];
         for (const graph::Value value : current.outputs) {
             Life& life = lives[value.index];
-            const graph::Value first = current.inputs.empty() ? value : current.inputs[0];
-            if (works_in_place(current.parameters) && plan.offsets[first.index] != kOutside &&
-                lives[first.index].death == node && lives[first.index].bytes == life.bytes) {
-                plan.offsets[value.index] = plan.offsets[first.index];
-                placed.push_back(value.index);
-                continue;
+            if (const std::size_t input = overwritable_input(current); input != kNone) {
+                const std::uint32_t old = current.inputs[input].index;
+                if (plan.offsets[old] != kOutside && lives[old].death == node && lives[old].bytes == life.bytes) {
+                    plan.offsets[value.index] = plan.offsets[old];
+                    placed.push_back(value.index);
+                    continue;
+                }
             }
             std::sort(placed.begin(), placed.end(),
                       [&](std::uint32_t a, std::uint32_t b) { return plan.offsets[a] < plan.offsets[b]; });

@@ -13,8 +13,8 @@ Result<backend::KvView> ScratchBlocks::prepare(std::size_t rows) {
         INKSTONE_TRY(memory_, backend_->allocate(bytes, "keys and values of an image"));
     }
     blocks_.clear();
-    auto* next = memory_ ? reinterpret_cast<float*>(memory_->data()) : nullptr;
-    for (std::size_t block = 0; block * tensor::kBlockPositions < rows; ++block, next += layout_.block_floats())
+    std::byte* next = memory_ ? memory_->data() : nullptr;
+    for (std::size_t block = 0; block * tensor::kBlockPositions < rows; ++block, next += layout_.block_bytes())
         blocks_.push_back(next);
     sequence_ = blocks_.data();
     row_sequence_.assign(rows, 0);

@@ -2,6 +2,7 @@
 // memory grows linearly with the number of patches.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -24,7 +25,7 @@ public:
     void release() { memory_.reset(); }
 
     static std::size_t bytes_for(const tensor::KvLayout& layout, std::size_t rows) {
-        return (rows + tensor::kBlockPositions - 1) / tensor::kBlockPositions * layout.block_floats() * sizeof(float);
+        return (rows + tensor::kBlockPositions - 1) / tensor::kBlockPositions * layout.block_bytes();
     }
     std::size_t bytes() const { return memory_ ? memory_->bytes() : 0; }
 
@@ -32,8 +33,8 @@ private:
     backend::Backend* backend_;
     tensor::KvLayout layout_;
     std::unique_ptr<backend::Memory> memory_;
-    std::vector<float*> blocks_;
-    float* const* sequence_ = nullptr;  // blocks_ as the one sequence's page table
+    std::vector<std::byte*> blocks_;
+    std::byte* const* sequence_ = nullptr;  // blocks_ as the one sequence's page table
     std::vector<std::uint32_t> row_sequence_, row_position_, row_visible_;
 };
 

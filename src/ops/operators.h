@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -12,9 +13,20 @@
 
 namespace inkstone::ops {
 
+// What becomes of a block of a product's outputs while it is still in the cache: the operator of that name, whose
+// element-wise result does not depend on where it is computed. Set by graph/passes/, never by model/.
+enum class Epilogue : std::uint8_t {
+    none,
+    gelu,           // y = gelu(product)
+    add,            // y = second input + product; y may lie where the second input does
+    silu_multiply,  // y = silu(product of matrix 0) * product of matrix 1
+};
+
 // Parameters of each operator beside its inputs and weights.
-struct Linear {};  // matrix, optional vector (bias)
-struct RmsNorm {   // vector (weight)
+struct Linear {                          // one or several matrices of one input; as many vectors (biases), or none
+    Epilogue epilogue = Epilogue::none;  // none: an output for each matrix; others: one output
+};
+struct RmsNorm {  // vector (weight)
     float epsilon = 0;
     std::size_t groups = 1;  // norms per row: 1, or the number of heads
 };
@@ -31,6 +43,7 @@ struct RotaryTable {                       // input: positions; outputs: cosine,
 };
 struct RotateHalf {  // inputs: x, cosine, sine
     std::size_t heads = 0;
+    std::optional<float> norm_epsilon;  // then an rms_norm of each head: vector (weight)
 };
 struct Attention {  // inputs: q, k, v; stores k and v first
     std::size_t heads = 0;

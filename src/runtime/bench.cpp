@@ -148,7 +148,7 @@ private:
             result.weights = engine->text_weights().formats();
             result.weight_bytes = engine->weight_bytes();
             result.token_weight_bytes = inkstone::module::matrix_bytes_read(text);
-            result.position_bytes = text.graph().kv.page_floats() * sizeof(float) / tensor::kBlockPositions;
+            result.position_bytes = text.graph().kv.page_bytes() / tensor::kBlockPositions;
             INKSTONE_CHECK(measure_engine(*engine, *peak, arithmetic, result.runs.emplace_back()));
         }
         return {};

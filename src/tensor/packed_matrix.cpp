@@ -13,8 +13,7 @@ namespace {
 using Words [[gnu::vector_size(16)]] = std::uint32_t;
 using Halves [[gnu::vector_size(16)]] = std::uint16_t;
 
-constexpr std::size_t kWordsPerInput = kTileOutputs / 2;  // 32-bit words of one input in a 16-bit tile
-constexpr std::size_t kLineInputs = 32;                   // 16-bit inputs of one row in a cache line
+constexpr std::size_t kLineWords = 16;  // 32-bit words of one row in a cache line
 
 template <class T>
 T load(const std::byte* p) {
@@ -23,22 +22,13 @@ T load(const std::byte* p) {
     return value;
 }
 
-// Which output of the tile stands in the low half of word `word` of a 16-bit tile, and how far behind it is the output
-// in the high half.
-std::size_t low_output(WeightFormat format, std::size_t word) {
-    return format == WeightFormat::bf16 ? word / 16 * 32 + word % 16 : 2 * word;
-}
-std::size_t high_output_distance(WeightFormat format) { return format == WeightFormat::bf16 ? 16 : 1; }
-
 // Byte offset of one weight in its tile.
 std::size_t offset_in_tile(WeightFormat format, std::size_t output, std::size_t input) {
     switch (format) {
         case WeightFormat::f32:
             return (input * kTileOutputs + output) * 4;
-        case WeightFormat::bf16: {
-            const std::size_t group = output / 32, high = output / 16 % 2, lane = output % 16;
-            return ((input * kWordsPerInput + group * 16 + lane) * 2 + high) * 2;
-        }
+        case WeightFormat::bf16:
+            return ((input / 2 * kTileOutputs + output) * 2 + input % 2) * 2;
         case WeightFormat::f16:
             return (input * kTileOutputs + output) * 2;
     }
@@ -54,11 +44,12 @@ void pack_plainly(const MatrixSource& source, WeightFormat format, std::byte* ti
     const std::size_t skip = source_bytes - bytes;
     const std::size_t outputs =
         source.outputs - first_output < kTileOutputs ? source.outputs - first_output : kTileOutputs;
-    for (std::size_t k = first_input; k < source.inputs; ++k) {
+    const std::size_t inputs = PackedMatrix{format, source.outputs, source.inputs, nullptr}.packed_inputs();
+    for (std::size_t k = first_input; k < inputs; ++k) {
         const std::size_t column = k % outer * source.inner + k / outer;
         for (std::size_t n = 0; n < kTileOutputs; ++n) {
             std::byte* target = tile + offset_in_tile(format, n, k);
-            if (n < outputs)
+            if (n < outputs && k < source.inputs)
                 std::memcpy(target, source.data + ((first_output + n) * source.inputs + column) * source_bytes + skip,
                             bytes);
             else
@@ -77,55 +68,72 @@ void store_transposed(Words a, Words b, Words c, Words d, std::byte* target, std
     for (std::size_t i = 0; i < 4; ++i) std::memcpy(target + i * stride, &columns[i], sizeof columns[i]);
 }
 
-// Eight inputs of one row as halves; an f32 row gives their upper halves.
-Halves load_halves(const MatrixSource& source, std::size_t output, std::size_t input) {
-    const std::byte* p = source.data + (output * source.inputs + input) * weight_bytes(source.format);
-    if (source.format != WeightFormat::f32) return load<Halves>(p);
-    return __builtin_shufflevector(load<Halves>(p), load<Halves>(p + 16), 1, 3, 5, 7, 9, 11, 13, 15);
+// Four 32-bit words of one row from word `word` on: floats, or pairs of bf16, which stand beside each other in a row as
+// they do in the tile.
+template <WeightFormat kFormat>
+Words load_words(const MatrixSource& source, std::size_t output, std::size_t word) {
+    constexpr std::size_t kInputs = kFormat == WeightFormat::f32 ? 1 : 2;
+    const std::byte* p = source.data + (output * source.inputs + word * kInputs) * weight_bytes(source.format);
+    if (kFormat == WeightFormat::f32 || source.format != WeightFormat::f32) return load<Words>(p);
+    const Halves low = load<Halves>(p), high = load<Halves>(p + sizeof low);  // bf16 from f32: the upper halves
+    return reinterpret_cast<Words>(__builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15));
 }
 
-// The whole inputs of a whole tile, 16 bits a weight; returns how many inputs were packed (a multiple of 8).
-std::size_t pack_halves(const MatrixSource& source, WeightFormat format, std::byte* tile, std::size_t first_output) {
-    const std::size_t whole_inputs = source.inputs / 8 * 8, distance = high_output_distance(format);
-    constexpr std::size_t kInputBytes = kWordsPerInput * 4;
+// The whole words of a whole tile of f32 or bf16, four by four; returns how many inputs were packed.
+template <WeightFormat kFormat>
+std::size_t pack_words(const MatrixSource& source, std::byte* tile, std::size_t first_output) {
+    constexpr std::size_t kInputs = kFormat == WeightFormat::f32 ? 1 : 2, kRowBytes = kTileOutputs * 4;
+    const std::size_t whole_words = source.inputs / kInputs / 4 * 4;
+    for (std::size_t line = 0; line < whole_words; line += kLineWords) {
+        const std::size_t line_end = whole_words - line < kLineWords ? whole_words : line + kLineWords;
+        for (std::size_t n = 0; n < kTileOutputs; n += 4)
+            for (std::size_t word = line; word < line_end; word += 4) {
+                Words rows[4];
+                for (std::size_t i = 0; i < 4; ++i) rows[i] = load_words<kFormat>(source, first_output + n + i, word);
+                store_transposed(rows[0], rows[1], rows[2], rows[3], tile + word * kRowBytes + n * 4, kRowBytes);
+            }
+    }
+    return whole_words * kInputs;
+}
+
+// The whole inputs of a whole tile of f16, eight by eight: outputs pair up in the words that are transposed.
+std::size_t pack_halves(const MatrixSource& source, std::byte* tile, std::size_t first_output) {
+    constexpr std::size_t kInputBytes = kTileOutputs * 2, kLineInputs = 2 * kLineWords;
+    const std::size_t whole_inputs = source.inputs / 8 * 8;
+    const auto row = [&](std::size_t output, std::size_t input) {
+        return load<Halves>(source.data + (output * source.inputs + input) * 2);
+    };
     for (std::size_t line = 0; line < whole_inputs; line += kLineInputs) {
         const std::size_t line_end = whole_inputs - line < kLineInputs ? whole_inputs : line + kLineInputs;
-        for (std::size_t word = 0; word < kWordsPerInput; word += 4) {
-            const std::size_t low_row = first_output + low_output(format, word);
-            const std::size_t row_step = low_output(format, 1);
+        for (std::size_t n = 0; n < kTileOutputs; n += 8)
             for (std::size_t k = line; k < line_end; k += 8) {
                 Words first[4], second[4];
                 for (std::size_t i = 0; i < 4; ++i) {
-                    const std::size_t row = low_row + i * row_step;
-                    const Halves low = load_halves(source, row, k), high = load_halves(source, row + distance, k);
-                    first[i] = reinterpret_cast<Words>(__builtin_shufflevector(low, high, 0, 8, 1, 9, 2, 10, 3, 11));
-                    second[i] = reinterpret_cast<Words>(__builtin_shufflevector(low, high, 4, 12, 5, 13, 6, 14, 7, 15));
+                    const std::size_t output = first_output + n + 2 * i;
+                    const Halves even = row(output, k), odd = row(output + 1, k);
+                    first[i] = reinterpret_cast<Words>(__builtin_shufflevector(even, odd, 0, 8, 1, 9, 2, 10, 3, 11));
+                    second[i] = reinterpret_cast<Words>(__builtin_shufflevector(even, odd, 4, 12, 5, 13, 6, 14, 7, 15));
                 }
-                std::byte* target = tile + k * kInputBytes + word * 4;
+                std::byte* target = tile + k * kInputBytes + n * 2;
                 store_transposed(first[0], first[1], first[2], first[3], target, kInputBytes);
                 store_transposed(second[0], second[1], second[2], second[3], target + 4 * kInputBytes, kInputBytes);
             }
-        }
     }
     return whole_inputs;
 }
 
-// The same for 32 bits a weight (a multiple of 4).
-std::size_t pack_floats(const MatrixSource& source, std::byte* tile, std::size_t first_output) {
-    const std::size_t whole_inputs = source.inputs / 4 * 4;
-    constexpr std::size_t kInputBytes = kTileOutputs * 4, kLineFloats = kLineInputs / 2;
-    for (std::size_t line = 0; line < whole_inputs; line += kLineFloats) {
-        const std::size_t line_end = whole_inputs - line < kLineFloats ? whole_inputs : line + kLineFloats;
-        for (std::size_t n = 0; n < kTileOutputs; n += 4) {
-            for (std::size_t k = line; k < line_end; k += 4) {
-                Words rows[4];
-                for (std::size_t i = 0; i < 4; ++i)
-                    rows[i] = load<Words>(source.data + ((first_output + n + i) * source.inputs + k) * 4);
-                store_transposed(rows[0], rows[1], rows[2], rows[3], tile + k * kInputBytes + n * 4, kInputBytes);
-            }
-        }
+// The inputs of a whole tile in checkpoint order that can be transposed; returns how many were packed.
+std::size_t pack_whole_tile(const MatrixSource& source, WeightFormat format, std::byte* tile,
+                            std::size_t first_output) {
+    switch (format) {
+        case WeightFormat::f32:
+            return pack_words<WeightFormat::f32>(source, tile, first_output);
+        case WeightFormat::bf16:
+            return pack_words<WeightFormat::bf16>(source, tile, first_output);
+        case WeightFormat::f16:
+            return pack_halves(source, tile, first_output);
     }
-    return whole_inputs;
+    return 0;
 }
 
 }  // namespace
@@ -151,8 +159,7 @@ void pack(const MatrixSource& source, WeightFormat format, std::byte* packed_dat
         const std::size_t first_output = t * kTileOutputs;
         std::size_t packed_inputs = 0;
         if (source.inner == 1 && source.outputs - first_output >= kTileOutputs)
-            packed_inputs = format == WeightFormat::f32 ? pack_floats(source, tile, first_output)
-                                                        : pack_halves(source, format, tile, first_output);
+            packed_inputs = pack_whole_tile(source, format, tile, first_output);
         pack_plainly(source, format, tile, first_output, packed_inputs);
     }
 }

@@ -1,10 +1,12 @@
 // Packed weights: the one copy of a matrix that products, embeddings and the LM head read. A matrix of [outputs,
 // inputs] is cut into tiles of 64 outputs; a tile is one strictly forward stream over the inputs, outputs in lanes:
 //   f32   [inputs][64]           one float per output
-//   bf16  [inputs][2][16][2]     32-bit words that hold outputs (32 h + i) in the low and (32 h + 16 + i) in the high
-//                                half, so that widening is one shift or one mask
+//   bf16  [ceil(inputs / 2)][64][2]   pairs of inputs: a 32-bit word holds input 2 i of its output in the low and input
+//                                2 i + 1 in the high half. BF16 arithmetic takes the words as they are; f32 arithmetic
+//                                gets input 2 i by a shift and input 2 i + 1 by a mask of the same words
 //   f16   [inputs][64]           one half per output
-// Outputs beyond the last are zero. The same layout serves every instruction set.
+// Outputs beyond the last are zero, and so is the partner of an odd last input. The same bytes serve every instruction
+// set and both arithmetics.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +30,9 @@ struct PackedMatrix {
     const std::byte* data = nullptr;
 
     std::size_t tiles() const { return (outputs + kTileOutputs - 1) / kTileOutputs; }
-    std::size_t tile_bytes() const { return inputs * kTileOutputs * weight_bytes(format); }
+    // Inputs that a tile has room for: bf16 has whole pairs.
+    std::size_t packed_inputs() const { return format == WeightFormat::bf16 ? inputs + inputs % 2 : inputs; }
+    std::size_t tile_bytes() const { return packed_inputs() * kTileOutputs * weight_bytes(format); }
     std::size_t bytes() const { return tiles() * tile_bytes(); }
     const std::byte* tile(std::size_t index) const { return data + index * tile_bytes(); }
 };

@@ -15,7 +15,8 @@ struct Shape {
     std::size_t outputs, inputs, inner;
 };
 
-const Shape kShapes[] = {{64, 64, 1}, {1, 1, 1}, {63, 5, 1}, {65, 33, 1}, {128, 12, 1}, {130, 40, 4}, {64, 108, 36}};
+const Shape kShapes[] = {{64, 64, 1},  {1, 1, 1},    {63, 5, 1},    {65, 33, 1}, {128, 12, 1}, {64, 39, 1},
+                         {130, 40, 4}, {130, 39, 3}, {64, 108, 36}, {64, 7, 1},  {64, 75, 1}};
 
 // A weight whose bits say which it is, exact in the format: 16 bits in the upper half for bf16.
 std::uint32_t weight_bits(WeightFormat format, std::size_t output, std::size_t input) {
@@ -44,8 +45,8 @@ std::uint32_t packed_bits(const PackedMatrix& matrix, std::size_t n, std::size_t
         std::memcpy(&bits, tile + (k * 64 + i) * 2, 2);
     } else {
         std::uint32_t word = 0;
-        std::memcpy(&word, tile + (k * 32 + i / 32 * 16 + i % 16) * 4, 4);
-        bits = i % 32 < 16 ? word & 0xffff : word >> 16;
+        std::memcpy(&word, tile + (k / 2 * 64 + i) * 4, 4);
+        bits = k % 2 == 0 ? word & 0xffff : word >> 16;
     }
     return bits;
 }
@@ -68,9 +69,9 @@ void check(WeightFormat source_format, WeightFormat format, const Shape& shape) 
     for (std::size_t t = matrix.tiles(); t-- > 0;) pack(source, format, packed.data(), t, t + 1);
     const std::size_t outer = shape.inputs / shape.inner;
     for (std::size_t n = 0; n < matrix.tiles() * 64; ++n)
-        for (std::size_t k = 0; k < shape.inputs; ++k) {
+        for (std::size_t k = 0; k < matrix.packed_inputs(); ++k) {
             std::uint32_t expected = 0;
-            if (n < shape.outputs) {
+            if (n < shape.outputs && k < shape.inputs) {
                 expected = weight_bits(source_format, n, k % outer * shape.inner + k / outer);
                 if (format != source_format) expected >>= 16;
             }

@@ -12,6 +12,7 @@
 #endif
 
 #include "tensor/half.h"
+#include "tensor/kv_block.h"
 #include "tensor/tensor_view.h"
 
 namespace inkstone::tensor {
@@ -41,6 +42,25 @@ constexpr Half kHalves[] = {
 };
 
 }  // namespace
+
+TEST(KvLayout, CountsBytesAndRefusesOddPairs) {
+    const KvLayout floats{.layers = 3, .kv_heads = 2, .head_dim = 72};
+    EXPECT_EQ(floats.head_key_bytes(), 72U * 64 * 4);
+    EXPECT_EQ(floats.head_value_bytes(), 80U * 64 * 4);
+    EXPECT_EQ(floats.value_offset(1), (2 * 72U + 80) * 64 * 4);
+    EXPECT_EQ(floats.page_bytes(), 3 * 2 * (72U + 80) * 64 * 4);
+    KvLayout halves = floats;
+    halves.storage = KvStorage::bf16;
+    EXPECT_EQ(halves.page_bytes(), floats.page_bytes() / 2);
+    EXPECT_EQ(halves.layer_offset(2), floats.layer_offset(2) / 2);
+    EXPECT_TRUE(check(halves).ok());
+    halves.head_dim = 73;
+    ASSERT_FALSE(check(halves).ok());
+    EXPECT_EQ(check(halves).error().code, ErrorCode::unsupported);
+    EXPECT_NE(check(halves).error().text().find("73"), std::string::npos);
+    halves.storage = KvStorage::f32;
+    EXPECT_TRUE(check(halves).ok());
+}
 
 TEST(Half, EveryValueWidensExactlyAndComesBack) {
     for (const Half& half : kHalves) {

@@ -28,7 +28,8 @@ class Text(CommandTest):
         result = run(*QUIET, "-", stdin=PAGE_BYTES)
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, TEXT, b""))
         result = run(*QUIET, "-", str(PAGE), stdin=b"")
-        self.assert_exit(result, 1, "standard input")
+        self.assert_exit(result, 1, "standard input: is empty")
+        self.assertEqual(result.stderr.count(b"standard input"), 1)
 
     def test_the_text_comes_in_pieces(self):
         with subprocess.Popen([PROGRAM, *QUIET, str(PAGE)], stdout=subprocess.PIPE, env=environment()) as process:
@@ -155,6 +156,22 @@ class OutputFile(CommandTest):
         self.assertEqual(run(*QUIET, "--output", str(link), str(PAGE)).returncode, 0)
         self.assertTrue(link.is_symlink())
         self.assertEqual(target.read_bytes(), TEXT)
+
+    def test_a_link_to_nothing_makes_what_it_leads_to(self):
+        (self.folder / "there").mkdir()
+        (self.folder / "second").symlink_to("there/answer.txt")
+        for name, link in (("relative", "second"), ("absolute", self.folder / "second")):
+            with self.subTest(name):
+                (self.folder / name).symlink_to(link)
+                self.assertEqual(run(*QUIET, "--output", str(self.folder / name), str(PAGE)).returncode, 0)
+                self.assertTrue((self.folder / name).is_symlink() and (self.folder / "second").is_symlink())
+                self.assertEqual((self.folder / "there/answer.txt").read_bytes(), TEXT)
+                (self.folder / "there/answer.txt").unlink()
+        for name, link, words in (("circle", "circle", "levels of symbolic links"), ("lost", "no/a.txt", "No such")):
+            with self.subTest(name):
+                (self.folder / name).symlink_to(link)
+                self.assert_exit(run(*QUIET, "--output", str(self.folder / name), str(PAGE)), 10, name, words)
+                self.assertTrue((self.folder / name).is_symlink())
 
     def test_several_pages_as_lines_of_json(self):
         path = self.folder / "answer.jsonl"

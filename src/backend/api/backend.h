@@ -30,7 +30,7 @@ public:
 // Cached keys and values as a run sees them: which pages, and for each token row where it stands and what it sees.
 struct KvView {
     tensor::KvLayout layout;
-    float* const* const* blocks = nullptr;        // blocks[s][b]: page b of sequence s
+    std::byte* const* const* blocks = nullptr;    // blocks[s][b]: page b of sequence s
     const std::uint32_t* row_sequence = nullptr;  // [rows]; rows of one sequence stand together
     const std::uint32_t* row_position = nullptr;  // [rows]
     const std::uint32_t* row_visible = nullptr;   // [rows]: positions 0 .. visible - 1 are seen

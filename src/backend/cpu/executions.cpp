@@ -6,8 +6,9 @@
 #include <cassert>
 #include <utility>
 
+#include "backend/cpu/execution_support.h"
 #include "backend/cpu/kernel_table.h"
-#include "base/thread_pool.h"
+#include "backend/cpu/linear_execution.h"
 #include "ops/embedding/embedding.h"
 #include "ops/frame_rows/frame_rows.h"
 #include "ops/gather_rows/gather_rows.h"
@@ -24,93 +25,18 @@ namespace {
 using ops::Operand;
 using ops::Operator;
 
-// Below this many elements a job is not worth waking the other threads.
-constexpr std::size_t kElementsAlone = 16384;
-// A chunk of element-wise work: small enough to cancel within milliseconds and to share evenly.
-constexpr std::size_t kElementsPerChunk = 32768;
-// Rows of a product that share one pass over a group of weight tiles.
-constexpr std::size_t kRowsPerChunk = 192;
-constexpr std::size_t kTilesPerChunk = 4;
-constexpr std::size_t kFewRows = 16;
 // Query rows of attention that share one pass over the cached blocks.
 constexpr std::size_t kQueryRowsPerChunk = 48;
-
-template <class Function>
-class FunctionExecution final : public Execution {
-public:
-    explicit FunctionExecution(Function function) : function_(std::move(function)) {}
-    bool run(const RunContext& context) const override { return function_(context); }
-
-private:
-    Function function_;
-};
-
-template <class T>
-T* memory(const RunContext& context, const Operand& operand) {
-    return static_cast<T*>(context.values[operand.value]);
-}
-
-std::size_t rows(const RunContext& context, const Operand& operand) {
-    return context.rows[static_cast<std::size_t>(operand.rows)];
-}
-
-// Calls work(first, end) over [0, count) items of `elements` each, from all threads when it is worth it.
-template <class Work>
-bool share(ThreadPool& pool, std::size_t count, std::size_t elements, const Work& work) {
-    if (count == 0 || pool.cancelled()) return !pool.cancelled();
-    if (count * elements <= kElementsAlone || count == 1) {
-        work(std::size_t{0}, count);
-        return true;
-    }
-    const std::size_t even =
-        (count + static_cast<std::size_t>(pool.threads()) - 1) / static_cast<std::size_t>(pool.threads());
-    const std::size_t chunk = std::clamp<std::size_t>(kElementsPerChunk / std::max<std::size_t>(elements, 1), 1, even);
-    return pool.run((count + chunk - 1) / chunk,
-                    [&](std::size_t item) { work(item * chunk, std::min(count, (item + 1) * chunk)); });
-}
 
 struct Maker {
     const Operator& op;
     const KernelTable& kernels;
     ThreadPool& pool;
 
-    template <class Function>
-    static std::unique_ptr<Execution> wrap(Function function) {
-        return std::make_unique<FunctionExecution<Function>>(std::move(function));
-    }
-
     const Operand& in(std::size_t index = 0) const { return op.inputs[index]; }
     const Operand& out(std::size_t index = 0) const { return op.outputs[index]; }
 
-    std::unique_ptr<Execution> operator()(const ops::Linear&) const {
-        ops::linear::Arguments bound;
-        bound.weight = op.matrices[0];
-        bound.bias = op.vectors.empty() ? nullptr : op.vectors[0];
-        bound.x_stride = in().width;
-        bound.y_stride = out().width;
-        return wrap([bound, x = in(), y = out(), kernel = kernels.linear, &pool = pool](const RunContext& context) {
-            ops::linear::Arguments arguments = bound;
-            arguments.x = memory<const float>(context, x);
-            arguments.y = memory<float>(context, y);
-            arguments.rows = rows(context, x);
-            if (arguments.rows == 0) return !pool.cancelled();
-            const std::size_t tiles = arguments.weight.tiles();
-            const auto threads = static_cast<std::size_t>(pool.threads());
-            // Few rows: the weights are the work, each thread takes long stretches of them. Many rows: blocks of rows
-            // times groups of tiles.
-            const bool few = arguments.rows <= kFewRows;
-            const std::size_t row_chunk = few ? arguments.rows : kRowsPerChunk;
-            const std::size_t tile_chunk =
-                few ? std::max<std::size_t>(1, tiles / (threads * 8)) : std::min(tiles, kTilesPerChunk);
-            const std::size_t row_chunks = (arguments.rows + row_chunk - 1) / row_chunk;
-            const std::size_t tile_chunks = (tiles + tile_chunk - 1) / tile_chunk;
-            return pool.run(row_chunks * tile_chunks, [&](std::size_t item) {
-                const std::size_t row = item / tile_chunks * row_chunk, tile = item % tile_chunks * tile_chunk;
-                kernel(arguments, row, std::min(arguments.rows, row + row_chunk), tile,
-                       std::min(tiles, tile + tile_chunk));
-            });
-        });
-    }
+    std::unique_ptr<Execution> operator()(const ops::Linear&) const { return make_linear(op, kernels, pool); }
 
     std::unique_ptr<Execution> operator()(const ops::RmsNorm& parameters) const {
         ops::rms_norm::Arguments bound;
@@ -192,18 +118,28 @@ struct Maker {
     }
 
     std::unique_ptr<Execution> operator()(const ops::RotateHalf& parameters) const {
-        return wrap([heads = parameters.heads, x = in(0), cosine = in(1), sine = in(2), y = out(),
-                     kernel = kernels.rotate_half, &pool = pool](const RunContext& context) {
-            ops::rotate_half::Arguments arguments;
-            arguments.x = memory<const float>(context, x);
-            arguments.y = memory<float>(context, y);
-            arguments.cosine = memory<const float>(context, cosine);
-            arguments.sine = memory<const float>(context, sine);
-            arguments.rows = rows(context, x);
-            arguments.heads = heads;
-            arguments.head_dim = cosine.width;
-            return share(pool, arguments.rows, x.width,
-                         [&](std::size_t first, std::size_t end) { kernel(arguments, first, end); });
+        ops::rms_norm::Arguments norm;
+        norm.weight = parameters.norm_epsilon ? op.vectors[0] : nullptr;
+        norm.epsilon = parameters.norm_epsilon.value_or(0);
+        norm.width = in(1).width;
+        return wrap([norm, heads = parameters.heads, x = in(0), cosine = in(1), sine = in(2), y = out(),
+                     &kernels = kernels, &pool = pool](const RunContext& context) {
+            ops::rotate_half::Arguments rotation;
+            rotation.x = memory<const float>(context, x);
+            rotation.y = memory<float>(context, y);
+            rotation.cosine = memory<const float>(context, cosine);
+            rotation.sine = memory<const float>(context, sine);
+            rotation.rows = rows(context, x);
+            rotation.heads = heads;
+            rotation.head_dim = cosine.width;
+            return share(pool, rotation.rows, x.width, [&](std::size_t first, std::size_t end) {
+                kernels.rotate_half(rotation, first, end);
+                if (norm.weight == nullptr) return;
+                ops::rms_norm::Arguments each_head = norm;  // in place, while the rows are in the cache
+                each_head.x = each_head.y = rotation.y;
+                each_head.rows = rotation.rows * heads;
+                kernels.rms_norm(each_head, first * heads, end * heads);
+            });
         });
     }
 

@@ -6,17 +6,20 @@
 namespace inkstone::backend::cpu {
 namespace {
 
-#define INKSTONE_TABLE(set)                                                                                      \
-    {                                                                                                            \
-        ops::add::set::run, ops::attention::set::run, ops::gelu::set::run, ops::layer_norm::set::run,            \
-            ops::linear::set::run, ops::multiply::set::run, ops::rms_norm::set::run, ops::rotate_half::set::run, \
-            ops::silu::set::run                                                                                  \
+// Operators in BF16 arithmetic take their forms from bf16_set, all others from set.
+#define INKSTONE_TABLE(set, bf16_set)                                                                          \
+    {                                                                                                          \
+        ops::add::set::run, ops::attention::set::run, ops::attention_bf16::bf16_set::run, ops::gelu::set::run, \
+            ops::layer_norm::set::run, ops::linear::set::run, ops::linear_bf16::bf16_set::run,                 \
+            ops::multiply::set::run, ops::rms_norm::set::run, ops::rotate_half::set::run,                      \
+            ops::round_bf16::bf16_set::run, ops::silu::set::run                                                \
     }
 
-constexpr KernelTable kPortable = INKSTONE_TABLE(portable);
+constexpr KernelTable kPortable = INKSTONE_TABLE(portable, portable);
 #if defined(__x86_64__)
-constexpr KernelTable kAvx2 = INKSTONE_TABLE(avx2);
-constexpr KernelTable kAvx512 = INKSTONE_TABLE(avx512);
+constexpr KernelTable kAvx2 = INKSTONE_TABLE(avx2, avx2);
+constexpr KernelTable kAvx512 = INKSTONE_TABLE(avx512, avx512);
+constexpr KernelTable kAvx512Bf16 = INKSTONE_TABLE(avx512, avx512_bf16);
 #endif
 #undef INKSTONE_TABLE
 
@@ -30,8 +33,9 @@ const KernelTable& kernel_table(InstructionSet set) {
         case InstructionSet::avx2:
             return kAvx2;
         case InstructionSet::avx512:
-        case InstructionSet::avx512_bf16:
             return kAvx512;
+        case InstructionSet::avx512_bf16:
+            return kAvx512Bf16;
 #endif
         default:
             return kPortable;

@@ -47,9 +47,11 @@ void rotate_half(const ops::rotate_half::Arguments& all, std::size_t first, std:
     ops::rotate_half::reference(part);
 }
 
-void linear(const ops::linear::Arguments& all, std::size_t first_row, std::size_t end_row, std::size_t first_tile,
+// Products: rows and tiles.
+template <class Arguments, void (*reference)(const Arguments&)>
+void linear(const Arguments& all, std::size_t first_row, std::size_t end_row, std::size_t first_tile,
             std::size_t end_tile) {
-    ops::linear::Arguments part = all;
+    Arguments part = all;
     const std::size_t first_output = first_tile * tensor::kTileOutputs;
     part.x += first_row * all.x_stride;
     part.y += first_row * all.y_stride + first_output;
@@ -57,7 +59,15 @@ void linear(const ops::linear::Arguments& all, std::size_t first_row, std::size_
     if (part.bias != nullptr) part.bias += first_output;
     part.weight.data = all.weight.tile(first_tile);
     part.weight.outputs = std::min(all.weight.outputs, end_tile * tensor::kTileOutputs) - first_output;
-    ops::linear::reference(part);
+    reference(part);
+}
+
+void round_bf16(const ops::round_bf16::Arguments& all, std::size_t first_row, std::size_t end_row) {
+    ops::round_bf16::Arguments part = all;
+    part.x += first_row * all.x_stride;
+    part.y += first_row * all.y_stride;
+    part.rows = end_row - first_row;
+    ops::round_bf16::reference(part);
 }
 
 // The loops run over all heads of a row: the part that begins with the first head computes them all.
@@ -80,12 +90,15 @@ const cpu::KernelTable& kernel_table() {
     static constexpr cpu::KernelTable table{
         two_inputs<ops::add::Arguments, ops::add::reference>,
         attention,
+        ops::attention_bf16::reference,
         one_input<ops::gelu::Arguments, ops::gelu::reference>,
         norm<ops::layer_norm::Arguments, ops::layer_norm::reference>,
-        linear,
+        linear<ops::linear::Arguments, ops::linear::reference>,
+        linear<ops::linear_bf16::Arguments, ops::linear_bf16::reference>,
         two_inputs<ops::multiply::Arguments, ops::multiply::reference>,
         norm<ops::rms_norm::Arguments, ops::rms_norm::reference>,
         rotate_half,
+        round_bf16,
         one_input<ops::silu::Arguments, ops::silu::reference>,
     };
     return table;

@@ -34,6 +34,9 @@
 //   select(mask, a, b)                 mask ? a : b
 //   abs(a), copy_sign(a, b)            sign bits only; copy_sign has the magnitude of a and the sign of b
 //   shift_bits_left<n>(a)              the 32-bit patterns shifted
+//   upper_halves(a)                    the 32-bit patterns with their lower 16 bits cleared
+//   any(mask)                          whether any lane is on
+//   round_to_bf16(a)                   the nearest bfloat16, ties to even, as a float; a NaN stays one, made quiet
 //   fold(a), fold_max(a)               one float: the sum, the maximum, by the tree of base/reduce.h
 //   widen_low(p), widen_high(p)        16 words of 32 bits; their low or high halves are bfloat16
 //   widen_half(p)                      16 IEEE half floats

@@ -87,6 +87,10 @@ INKSTONE_INLINE Lanes shift_bits_left(Lanes a) {
     return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(a.low), kBits)),
             _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(a.high), kBits))};
 }
+INKSTONE_INLINE Lanes upper_halves(Lanes a) {
+    const __m256 upper = _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(0xffff0000u)));
+    return {_mm256_and_ps(a.low, upper), _mm256_and_ps(a.high, upper)};
+}
 
 INKSTONE_INLINE float fold(Lanes a) {
     const __m256 eight = _mm256_add_ps(a.low, a.high);
@@ -100,6 +104,18 @@ INKSTONE_INLINE float fold_max(Lanes a) {
     const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 }
+
+INKSTONE_INLINE bool any(Mask mask) { return _mm256_movemask_ps(_mm256_or_ps(mask.low, mask.high)) != 0; }
+INKSTONE_INLINE __m256 round_half_to_bf16(__m256 a) {
+    const __m256i bits = _mm256_castps_si256(a);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    const __m256i rounded = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+    const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x00400000));
+    const __m256 either =
+        _mm256_blendv_ps(_mm256_castsi256_ps(rounded), _mm256_castsi256_ps(quiet), _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+    return _mm256_and_ps(either, _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(0xffff0000u))));
+}
+INKSTONE_INLINE Lanes round_to_bf16(Lanes a) { return {round_half_to_bf16(a.low), round_half_to_bf16(a.high)}; }
 
 INKSTONE_INLINE Lanes widen_low(const std::byte* p) {
     const auto* words = reinterpret_cast<const __m256i*>(p);

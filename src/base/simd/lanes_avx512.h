@@ -53,6 +53,10 @@ template <int kBits>
 INKSTONE_INLINE Lanes shift_bits_left(Lanes a) {
     return {_mm512_castsi512_ps(_mm512_maskz_slli_epi32(kAllLanes, _mm512_castps_si512(a.v), kBits))};
 }
+INKSTONE_INLINE Lanes upper_halves(Lanes a) {
+    const __m512 upper = _mm512_castsi512_ps(_mm512_set1_epi32(static_cast<int>(0xffff0000u)));
+    return {_mm512_maskz_and_ps(kAllLanes, a.v, upper)};
+}
 
 template <int kHalf>
 INKSTONE_INLINE __m256 half(Lanes a) {
@@ -69,6 +73,17 @@ INKSTONE_INLINE float fold_max(Lanes a) {
     const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
     const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+}
+
+INKSTONE_INLINE bool any(Mask mask) { return mask.bits != 0; }
+INKSTONE_INLINE Lanes round_to_bf16(Lanes a) {
+    const __m512i bits = _mm512_castps_si512(a.v);
+    const __m512i odd = _mm512_and_si512(_mm512_maskz_srli_epi32(kAllLanes, bits, 16), _mm512_set1_epi32(1));
+    const __m512i rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+    const __m512i quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x00400000));
+    const __mmask16 is_nan = _mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q);
+    return {_mm512_castsi512_ps(_mm512_and_si512(_mm512_mask_blend_epi32(is_nan, rounded, quiet),
+                                                 _mm512_set1_epi32(static_cast<int>(0xffff0000u))))};
 }
 
 INKSTONE_INLINE Lanes widen_low(const std::byte* p) {

@@ -99,6 +99,11 @@ INKSTONE_INLINE Lanes shift_bits_left(Lanes a) {
         return reinterpret_cast<Quad>(reinterpret_cast<UnsignedQuad>(a.quads[i]) << kBits);
     });
 }
+INKSTONE_INLINE Lanes upper_halves(Lanes a) {
+    return map([&](int i) __attribute__((always_inline)) {
+        return reinterpret_cast<Quad>(reinterpret_cast<UnsignedQuad>(a.quads[i]) & 0xffff0000u);
+    });
+}
 
 INKSTONE_INLINE float fold(Lanes a) {
     const Quad low = a.quads[0] + a.quads[2];
@@ -113,6 +118,20 @@ INKSTONE_INLINE float fold_max(Lanes a) {
     const float even = four[0] > four[2] ? four[0] : four[2];
     const float odd = four[1] > four[3] ? four[1] : four[3];
     return even > odd ? even : odd;
+}
+
+INKSTONE_INLINE bool any(Mask mask) {
+    const IntQuad either = (mask.quads[0] | mask.quads[1]) | (mask.quads[2] | mask.quads[3]);
+    return ((either[0] | either[1]) | (either[2] | either[3])) != 0;
+}
+INKSTONE_INLINE Lanes round_to_bf16(Lanes a) {
+    return map([&](int i) __attribute__((always_inline)) {
+        const auto bits = reinterpret_cast<UnsignedQuad>(a.quads[i]);
+        const UnsignedQuad rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+        const IntQuad is_nan = reinterpret_cast<IntQuad>(bits & 0x7fffffffu) > 0x7f800000;
+        const Quad either = select(is_nan, reinterpret_cast<Quad>(bits | 0x00400000u), reinterpret_cast<Quad>(rounded));
+        return reinterpret_cast<Quad>(reinterpret_cast<UnsignedQuad>(either) & 0xffff0000u);
+    });
 }
 
 INKSTONE_INLINE UnsignedQuad load_words(const std::byte* p, int quad) {

@@ -23,12 +23,12 @@ namespace inkstone::ops::attention {
 struct Arguments {
     const float* q = nullptr;  // [rows, heads * head_dim]
     float* y = nullptr;        // [rows, heads * head_dim]; must not overlap q
-    // blocks[s][b] is page b of sequence s; the layer's block begins block_offset floats into it.
-    const float* const* const* blocks = nullptr;
+    // blocks[s][b] is page b of sequence s; the layer's block begins block_offset bytes into it.
+    const std::byte* const* const* blocks = nullptr;
     const std::uint32_t* row_sequence = nullptr;        // [rows]; rows of one sequence stand together
     const std::uint32_t* row_visible = nullptr;         // [rows]
     std::size_t rows = 0, heads = 0, block_offset = 0;  // heads is a multiple of layout.kv_heads
-    tensor::KvLayout layout;                            // head_dim at most kMaximumHeadDim
+    tensor::KvLayout layout;                            // of f32; head_dim at most kMaximumHeadDim
     float scale = 1;
 };
 

@@ -48,9 +48,10 @@ public:
             }
             for (std::size_t first = 0; first < positions; first += tensor::kBlockPositions) {
                 const std::size_t count = std::min(positions - first, tensor::kBlockPositions);
-                memory_.push_back(std::vector<float>(layout.page_floats(), kNaN));
-                fill(layout, count, memory_.back().data() + offset, seed++);
-                pages_[sequence].push_back(memory_.back().data());
+                memory_.push_back(std::vector<float>(layout.page_bytes() / sizeof(float), kNaN));
+                auto* page = reinterpret_cast<std::byte*>(memory_.back().data());
+                fill(layout, count, page + offset, seed++);
+                pages_[sequence].push_back(page);
             }
         }
         for (const auto& pages : pages_) blocks_.push_back(pages.data());
@@ -77,23 +78,25 @@ public:
     }
 
 private:
-    static void fill(const tensor::KvLayout& layout, std::size_t count, float* block, std::uint32_t seed) {
+    static void fill(const tensor::KvLayout& layout, std::size_t count, std::byte* block, std::uint32_t seed) {
         const std::size_t padded = layout.padded_head_dim();
         const std::vector<float> numbers = random_floats(layout.kv_heads * layout.head_dim * count * 2, seed);
         auto number = numbers.begin();
         for (std::size_t head = 0; head < layout.kv_heads; ++head) {
+            auto* keys = reinterpret_cast<float*>(block + layout.key_offset(head));
+            auto* values = reinterpret_cast<float*>(block + layout.value_offset(head));
             for (std::size_t d = 0; d < layout.head_dim; ++d) {
                 for (std::size_t j = 0; j < count; ++j) {
-                    block[(head * layout.head_dim + d) * tensor::kBlockPositions + j] = *number++;
-                    block[layout.key_floats() + (head * tensor::kBlockPositions + j) * padded + d] = *number++;
+                    keys[d * tensor::kBlockPositions + j] = *number++;
+                    values[j * padded + d] = *number++;
                 }
             }
         }
     }
 
     std::vector<std::vector<float>> memory_;
-    std::vector<std::vector<const float*>> pages_;
-    std::vector<const float* const*> blocks_;
+    std::vector<std::vector<const std::byte*>> pages_;
+    std::vector<const std::byte* const*> blocks_;
     std::vector<std::uint32_t> row_sequence_, row_visible_;
     std::vector<float> q_;
     Arguments arguments_;
@@ -198,12 +201,11 @@ TEST(Attention, ReferenceIsSoftmaxAttention) {
             std::vector<double> output(layout.head_dim, 0.0);
             double total = 0;
             for (std::size_t j = 0; j < arguments.row_visible[row]; ++j) {
-                const float* block = arguments.blocks[0][j / tensor::kBlockPositions] + arguments.block_offset;
-                const float* k =
-                    block + kv_head * layout.head_dim * tensor::kBlockPositions + j % tensor::kBlockPositions;
-                const float* v =
-                    block + layout.key_floats() +
-                    (kv_head * tensor::kBlockPositions + j % tensor::kBlockPositions) * layout.padded_head_dim();
+                const std::byte* block = arguments.blocks[0][j / tensor::kBlockPositions] + arguments.block_offset;
+                const std::size_t lane = j % tensor::kBlockPositions;
+                const float* k = reinterpret_cast<const float*>(block + layout.key_offset(kv_head)) + lane;
+                const float* v = reinterpret_cast<const float*>(block + layout.value_offset(kv_head)) +
+                                 lane * layout.padded_head_dim();
                 double score = 0;
                 for (std::size_t d = 0; d < layout.head_dim; ++d) {
                     score += static_cast<double>(arguments.q[at + d]) * k[d * tensor::kBlockPositions];

@@ -272,6 +272,9 @@ INKSTONE_INLINE void begin(Tile& tile, float log2_scale) {
 struct Block {
     const float *keys, *values;
 };
+INKSTONE_INLINE Block block_at(const std::byte* page, std::size_t keys, std::size_t values) {
+    return {reinterpret_cast<const float*>(page + keys), reinterpret_cast<const float*>(page + values)};
+}
 
 // Adds one block, whose first position is `first_position`, while `next` is fetched.
 INKSTONE_INLINE void add_block(Tile& tile, Block block, Block next, std::size_t first_position) {
@@ -326,15 +329,16 @@ void run(const Arguments& arguments, std::size_t first_row, std::size_t end_row,
     const tensor::KvLayout& layout = arguments.layout;
     const std::size_t head_dim = layout.head_dim, padded = padded_to_lanes(head_dim);
     const std::size_t group = arguments.heads / layout.kv_heads;  // query heads of one key/value head
-    const std::size_t key_floats = layout.kv_heads * head_dim * tensor::kBlockPositions;
     const auto log2_scale = static_cast<float>(static_cast<double>(arguments.scale) * kLog2E);
     Tile tile;
     tile.head_dim = head_dim;
     tile.padded = padded;
     for (std::size_t kv_head = first_kv_head; kv_head < end_kv_head; ++kv_head) {
-        const std::size_t keys_offset = arguments.block_offset + kv_head * head_dim * tensor::kBlockPositions;
-        const std::size_t values_offset =
-            arguments.block_offset + key_floats + kv_head * tensor::kBlockPositions * padded;
+        const std::size_t head_floats = head_dim * tensor::kBlockPositions;
+        const std::size_t keys = arguments.block_offset + kv_head * head_floats * sizeof(float);
+        const std::size_t values =
+            arguments.block_offset +
+            (layout.kv_heads * head_floats + kv_head * padded * tensor::kBlockPositions) * sizeof(float);
         std::size_t row = first_row, head = 0;  // the next line
         while (row < end_row) {
             const std::uint32_t sequence = arguments.row_sequence[row];
@@ -350,13 +354,12 @@ void run(const Arguments& arguments, std::size_t first_row, std::size_t end_row,
                 if (++head == group) head = 0, ++row;
             }
             begin(tile, log2_scale);
-            const float* const* pages = arguments.blocks[sequence];
+            const std::byte* const* pages = arguments.blocks[sequence];
             for (std::size_t first = 0; first < longest; first += tensor::kBlockPositions) {
-                const float* page = pages[first / tensor::kBlockPositions];
+                const std::byte* page = pages[first / tensor::kBlockPositions];
                 const bool is_last = longest - first <= tensor::kBlockPositions;
-                const float* next = is_last ? page : pages[first / tensor::kBlockPositions + 1];
-                add_block(tile, {page + keys_offset, page + values_offset}, {next + keys_offset, next + values_offset},
-                          first);
+                const std::byte* next = is_last ? page : pages[first / tensor::kBlockPositions + 1];
+                add_block(tile, block_at(page, keys, values), block_at(next, keys, values), first);
             }
             for (std::size_t line = 0; line < tile.lines; ++line) finish(tile, line, result[line]);
         }

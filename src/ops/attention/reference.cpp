@@ -14,7 +14,7 @@ namespace {
 constexpr double kLog2E = 1.4426950408889634;
 
 // One row and query head: q, y [head_dim]; pages[b] + offset of the kv head's keys and values.
-void attend(const float* q, float* y, const float* const* pages, std::size_t keys_offset, std::size_t values_offset,
+void attend(const float* q, float* y, const std::byte* const* pages, std::size_t keys_offset, std::size_t values_offset,
             std::size_t visible, const tensor::KvLayout& layout, float log2_scale) {
     const std::size_t head_dim = layout.head_dim, padded = layout.padded_head_dim();
     std::array<float, kMaximumHeadDim> scaled{}, output{};
@@ -23,8 +23,9 @@ void attend(const float* q, float* y, const float* const* pages, std::size_t key
 
     float maximum = -std::numeric_limits<float>::infinity();
     for (std::size_t first = 0; first < visible; first += tensor::kBlockPositions) {
-        const float* k = pages[first / tensor::kBlockPositions] + keys_offset;    // [head_dim][64]
-        const float* v = pages[first / tensor::kBlockPositions] + values_offset;  // [64][padded]
+        const std::byte* page = pages[first / tensor::kBlockPositions];
+        const auto* k = reinterpret_cast<const float*>(page + keys_offset);    // [head_dim][64]
+        const auto* v = reinterpret_cast<const float*>(page + values_offset);  // [64][padded]
         const std::size_t count = std::min(visible - first, tensor::kBlockPositions);
 
         std::array<float, tensor::kBlockPositions> weight{};  // scores first, then their exponentials
@@ -66,9 +67,8 @@ void reference(const Arguments& arguments) {
         for (std::size_t head = 0; head < arguments.heads; ++head) {
             const std::size_t kv_head = head / heads_per_kv_head;
             const std::size_t at = (row * arguments.heads + head) * head_dim;
-            const std::size_t keys = arguments.block_offset + kv_head * head_dim * tensor::kBlockPositions;
-            const std::size_t values = arguments.block_offset + layout.key_floats() +
-                                       kv_head * tensor::kBlockPositions * layout.padded_head_dim();
+            const std::size_t keys = arguments.block_offset + layout.key_offset(kv_head);
+            const std::size_t values = arguments.block_offset + layout.value_offset(kv_head);
             attend(arguments.q + at, arguments.y + at, arguments.blocks[arguments.row_sequence[row]], keys, values,
                    arguments.row_visible[row], layout, log2_scale);
         }

@@ -2,6 +2,7 @@
 // stand side by side in a block are transposed in tiles of 16 positions by 16 dimensions, so that every cache line of
 // both sides is touched once; a lone row (decode) writes one float into each line of its heads.
 #include "ops/kv_store/kv_store.h"
+#include "ops/kv_store/store_run_bf16.h"
 
 #include <cstring>
 
@@ -56,19 +57,19 @@ void store_key_tile(const float* rows, std::size_t row_stride, std::size_t dimen
 
 // Rows [row, row + count) hold neighbouring positions of one block, from `lane` on. Rows are read from end to end, all
 // heads of a few rows before the next rows.
-void store_run(const Arguments& arguments, std::size_t row, std::size_t count, float* block, std::size_t lane) {
+void store_run(const Arguments& arguments, std::size_t row, std::size_t count, std::byte* block, std::size_t lane) {
     const tensor::KvLayout& layout = arguments.layout;
     const std::size_t head_dim = layout.head_dim, padded = layout.padded_head_dim();
     const std::size_t stride = layout.kv_heads * head_dim;
-    const float* k = arguments.k + row * stride;  // [count][kv_heads * head_dim]
-    float* keys = block + lane;                   // [kv_heads * head_dim][64]
+    const float* k = arguments.k + row * stride;           // [count][kv_heads * head_dim]
+    float* keys = reinterpret_cast<float*>(block) + lane;  // [kv_heads * head_dim][64]
     std::size_t done = 0;
     for (; count - done >= kTile; done += kTile) store_key_tile(k + done * stride, stride, stride, keys + done);
     for (; done < count; ++done) {
         for (std::size_t i = 0; i < stride; ++i) keys[i * tensor::kBlockPositions + done] = k[done * stride + i];
     }
 
-    float* values = block + layout.key_floats() + lane * padded;
+    float* values = reinterpret_cast<float*>(block + layout.value_offset(0)) + lane * padded;
     for (std::size_t j = 0; j < count; ++j) {
         const float* v = arguments.v + (row + j) * stride;
         for (std::size_t head = 0; head < layout.kv_heads; ++head) {
@@ -91,8 +92,11 @@ void run(const Arguments& arguments, std::size_t first_row, std::size_t end_row)
                arguments.row_position[row + count] == position + count) {
             ++count;
         }
-        float* page = arguments.blocks[sequence][position / tensor::kBlockPositions];
-        store_run(arguments, row, count, page + arguments.block_offset, lane);
+        std::byte* block = arguments.blocks[sequence][position / tensor::kBlockPositions] + arguments.block_offset;
+        if (arguments.layout.storage == tensor::KvStorage::bf16)
+            store_run_bf16(arguments, row, count, block, lane);
+        else
+            store_run(arguments, row, count, block, lane);
         row += count;
     }
 }

@@ -1,24 +1,38 @@
-// Speed of the linear kernels beside what this machine can do: a loop of independent fused multiply-adds in registers
-// for many rows, a loop that only reads for one row. Both are interleaved with the kernels, so that a change of clock
-// or a neighbour on the machine meets all of them; the best of many short slices counts. One thread. cmake --build
-// --preset release --target linear_benchmark
+// Speed of the products' kernels, f32 and BF16 arithmetic, beside what this machine can do: a loop of independent
+// multiply-adds in registers, and loops that only read. All are interleaved in one run, so that a change of clock or a
+// neighbour on the machine meets all of them; the best of many short slices counts, and the best of several patterns of
+// reading. cmake --build --preset release --target linear_benchmark
+//   linear_benchmark [f32 | bf16] [portable | avx2 | avx512 | avx512_bf16] [1 | 2] [rows=N] [OUTPUTSxINPUTS]
+// each argument narrows what is measured.
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ops/linear/linear.h"
+#include "ops/linear_bf16/linear_bf16.h"
 #include "testing/buffers.h"
 #include "testing/instruction_sets.h"
+#include "testing/packed_weights.h"
 
 namespace inkstone {
 namespace {
 
-constexpr double kSecondsPerCase = 0.3;
+using testing::InstructionSet;
+using testing::ProductShape;
+
+constexpr double kSecondsPerCase = 0.25;
+constexpr std::size_t kRowsPerItem = 192, kTilesPerItem = 4, kFewRows = 16;  // as the CPU backend shares products out
 
 // The thread's own time, so that waiting for a processor does not count.
 double now() {
@@ -27,123 +41,352 @@ double now() {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-template <class Function>
-double seconds(Function function) {
-    const double begin = now();
-    function();
-    return now() - begin;
-}
+// One or two threads that run a function at the same time.
+class Team {
+public:
+    explicit Team(std::size_t threads) : threads_(threads) {
+        if (threads_ == 2) helper_ = std::thread([this] { help(); });
+    }
+    ~Team() {
+        if (threads_ == 1) return;
+        work_ = nullptr;
+        ++begun_;
+        helper_.join();
+    }
+    std::size_t threads() const { return threads_; }
+
+    // Calls function(thread) in every thread; the longest of their times.
+    template <class Function>
+    double seconds(Function function) {
+        work_ = [](void* context, std::size_t thread) { (*static_cast<Function*>(context))(thread); };
+        context_ = &function;
+        if (threads_ == 2) {
+            ready_ = 0;
+            ++begun_;
+            while (ready_ == 0) {
+            }
+            ready_ = 2;
+        }
+        const double begin = now();
+        function(0);
+        const double own = now() - begin;
+        if (threads_ == 1) return own;
+        while (finished_ != begun_) {
+        }
+        return std::max(own, helper_seconds_);
+    }
+
+private:
+    void help() {
+        for (int round = 1;; ++round) {
+            while (begun_ != round) {
+            }
+            if (work_ == nullptr) return;
+            ready_ = 1;
+            while (ready_ != 2) {
+            }
+            const double begin = now();
+            work_(context_, 1);
+            helper_seconds_ = now() - begin;
+            finished_ = round;
+        }
+    }
+
+    std::size_t threads_;
+    void (*work_)(void*, std::size_t) = nullptr;
+    void* context_ = nullptr;
+    std::atomic<int> begun_ = 0, ready_ = 0, finished_ = 0;
+    double helper_seconds_ = 0;
+    std::thread helper_;
+};
 
 #if defined(__x86_64__)
-// Twelve independent chains are enough for any x86 processor's multiply-add latency times two pipes.
-#define INKSTONE_PEAK(name, isa, registers, zero)                                                                     \
+// Fourteen independent chains: enough for the latency of any x86 processor's multiply-add or dot product (4 to 6
+// cycles) times two pipes.
+#define INKSTONE_PEAK(name, isa, chains, zero)                                                                        \
     [[gnu::target(isa)]] void name(long steps) {                                                                      \
-        asm volatile(zero "1:\n" registers "dec %0\n jnz 1b\n"                                                        \
+        asm volatile(zero "1:\n" chains "dec %0\n jnz 1b\n"                                                           \
                      : "+r"(steps)                                                                                    \
                      :                                                                                                \
                      : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
                        "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");                                                  \
     }
-#define INKSTONE_FMA(r, n) "vfmadd231ps %%" r "0,%%" r "1,%%" r #n "\n"
-#define INKSTONE_CHAINS(r)                                                                            \
-    INKSTONE_FMA(r, 2)                                                                                \
-    INKSTONE_FMA(r, 3)                                                                                \
-    INKSTONE_FMA(r, 4)                                                                                \
-    INKSTONE_FMA(r, 5)                                                                                \
-    INKSTONE_FMA(r, 6)                                                                                \
-    INKSTONE_FMA(r, 7)                                                                                \
-    INKSTONE_FMA(r, 8) INKSTONE_FMA(r, 9) INKSTONE_FMA(r, 10) INKSTONE_FMA(r, 11) INKSTONE_FMA(r, 12) \
-        INKSTONE_FMA(r, 13)
-INKSTONE_PEAK(peak_avx2, "avx2,fma", INKSTONE_CHAINS("ymm"),
+#define INKSTONE_STEP(op, r, n) op " %%" r "0,%%" r "1,%%" r #n "\n"
+#define INKSTONE_CHAINS(op, r)                                                                                         \
+    INKSTONE_STEP(op, r, 2)                                                                                            \
+    INKSTONE_STEP(op, r, 3)                                                                                            \
+    INKSTONE_STEP(op, r, 4)                                                                                            \
+    INKSTONE_STEP(op, r, 5)                                                                                            \
+    INKSTONE_STEP(op, r, 6)                                                                                            \
+    INKSTONE_STEP(op, r, 7)                                                                                            \
+    INKSTONE_STEP(op, r, 8)                                                                                            \
+    INKSTONE_STEP(op, r, 9)                                                                                            \
+    INKSTONE_STEP(op, r, 10)                                                                                           \
+    INKSTONE_STEP(op, r, 11)                                                                                           \
+    INKSTONE_STEP(op, r, 12) INKSTONE_STEP(op, r, 13) INKSTONE_STEP(op, r, 14) INKSTONE_STEP(op, r, 15)
+INKSTONE_PEAK(peak_avx2, "avx2,fma", INKSTONE_CHAINS("vfmadd231ps", "ymm"),
               "vxorps %%ymm0,%%ymm0,%%ymm0\n vxorps %%ymm1,%%ymm1,%%ymm1\n")
-INKSTONE_PEAK(peak_avx512, "avx512f", INKSTONE_CHAINS("zmm"),
+INKSTONE_PEAK(peak_avx512, "avx512f", INKSTONE_CHAINS("vfmadd231ps", "zmm"),
+              "vpxord %%zmm0,%%zmm0,%%zmm0\n vpxord %%zmm1,%%zmm1,%%zmm1\n")
+INKSTONE_PEAK(peak_avx512_bf16, "avx512f,avx512bf16", INKSTONE_CHAINS("vdpbf16ps", "zmm"),
               "vpxord %%zmm0,%%zmm0,%%zmm0\n vpxord %%zmm1,%%zmm1,%%zmm1\n")
 
-// GFLOP/s of the register loop; the portable form is measured against AVX2.
-double peak(testing::InstructionSet set) {
+// GFLOP/s of the register loops; the portable form is measured against AVX2.
+double peak(InstructionSet set, Team& team) {
     constexpr long kSteps = 20'000;
-    const bool wide = set == testing::InstructionSet::avx512;
-    const double time = seconds([&] { wide ? peak_avx512(kSteps) : peak_avx2(kSteps); });
-    return 12.0 * 2 * (wide ? 16 : 8) * kSteps / time / 1e9;
+    const bool wide = set != InstructionSet::avx2 && set != InstructionSet::portable;
+    const bool pairs = set == InstructionSet::avx512_bf16;
+    const double time = team.seconds(
+        [&](std::size_t) { pairs ? peak_avx512_bf16(kSteps) : wide ? peak_avx512(kSteps) : peak_avx2(kSteps); });
+    return 14.0 * 2 * (pairs ? 32 : wide ? 16 : 8) * kSteps * static_cast<double>(team.threads()) / time / 1e9;
 }
 #else
-double peak(testing::InstructionSet) { return 0; }
+double peak(InstructionSet, Team&) { return 0; }
 #endif
 
-volatile std::uint64_t sink;
+// Readers of memory: `kStreams` places at once, prefetching `kAhead` bytes ahead, or not. 64 bytes of each at a time.
+using Block [[gnu::vector_size(64)]] = std::uint64_t;
+template <std::size_t kStreams, std::size_t kAhead>
+[[gnu::always_inline]] inline void read_streams(const std::byte* memory, std::size_t bytes) {
+    const std::size_t part = bytes / kStreams / 256 * 256;
+    Block any[4] = {};
+    for (std::size_t i = 0; i < part; i += 256)
+        for (std::size_t stream = 0; stream < kStreams; ++stream)
+            for (std::size_t line = 0; line < 4; ++line) {
+                const std::byte* p = memory + stream * part + i + line * 64;
+                if (kAhead != 0) __builtin_prefetch(p + kAhead);
+                Block block;
+                std::memcpy(&block, p, sizeof block);
+                any[line] |= block;
+            }
+    asm volatile("" : : "m"(any));
+}
+#if defined(__x86_64__)
+#define INKSTONE_READER [[gnu::target("avx2")]] [[gnu::optimize("unroll-loops")]]
+#else
+#define INKSTONE_READER
+#endif
+template <std::size_t kStreams, std::size_t kAhead>
+INKSTONE_READER void read_memory(const std::byte* memory, std::size_t bytes) {
+    read_streams<kStreams, kAhead>(memory, bytes);
+}
+constexpr std::array kReaders = {read_memory<1, 0>,    read_memory<1, 2048>, read_memory<1, 4096>, read_memory<2, 0>,
+                                 read_memory<2, 2048>, read_memory<4, 0>,    read_memory<4, 1024>};
 
 // GB/s of only reading.
-double read_rate(const std::byte* memory, std::size_t bytes) {
-    std::uint64_t any[16] = {};
-    const double time = seconds([&] {
-        for (std::size_t i = 0; i + sizeof any <= bytes; i += sizeof any) {
-            __builtin_prefetch(memory + i + 2048);
-            __builtin_prefetch(memory + i + 2112);
-            std::uint64_t part[16];
-            std::memcpy(part, memory + i, sizeof part);
-            for (int j = 0; j < 16; ++j) any[j] |= part[j];
-        }
-    });
-    for (const std::uint64_t word : any) sink = sink | word;
-    return static_cast<double>(bytes) / time / 1e9;
+double read_rate(std::size_t reader, const std::byte* memory, std::size_t bytes, Team& team) {
+    const std::size_t share = bytes / team.threads() / 4096 * 4096;
+    const double time = team.seconds([&](std::size_t thread) { kReaders[reader](memory + thread * share, share); });
+    return static_cast<double>(share * team.threads()) / time / 1e9;
 }
 
-struct Free {
-    void operator()(std::byte* memory) const { std::free(memory); }
+struct Unmap {
+    std::size_t bytes;
+    void operator()(void* memory) const { munmap(memory, bytes); }
+};
+// `count` zeros in 2 MiB pages where the system gives them, as the backend's memory.
+template <class T>
+std::unique_ptr<T[], Unmap> large_pages(std::size_t count) {
+    std::size_t bytes = count * sizeof(T);
+    constexpr std::size_t kPage = std::size_t{2} << 20;
+    bytes = (bytes + kPage - 1) / kPage * kPage;
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        std::fprintf(stderr, "no memory for %zu bytes\n", bytes);
+        std::exit(1);
+    }
+    madvise(memory, bytes, MADV_HUGEPAGE);
+    return {static_cast<T*>(memory), Unmap{bytes}};
+}
+
+// What to measure, from the command line.
+struct Filter {
+    std::optional<std::string> arithmetic, set;
+    std::optional<std::size_t> threads, rows;
+    std::optional<ProductShape> shape;
 };
 
-void measure(std::size_t outputs, std::size_t inputs, tensor::WeightFormat format, std::size_t rows,
-             const testing::KernelForm<ops::linear::Kernel>& form) {
-    tensor::PackedMatrix matrix{format, outputs, inputs, nullptr};
-    // As many copies of the matrix as do not fit into any cache: decoding finds every weight in memory.
-    const std::size_t copies = 1 + (std::size_t{128} << 20) / matrix.bytes();
-    const std::unique_ptr<std::byte, Free> weights(
-        static_cast<std::byte*>(std::aligned_alloc(64, copies * matrix.bytes())));
-    if (!weights) return;
-    // The upper half of a small float, twice, is a sensible weight or two in all formats.
-    const std::vector<float> pattern = testing::random_floats(1 << 16, 1, 0.02f);
-    for (std::size_t i = 0; i < copies * matrix.bytes(); i += 4) {
-        std::uint32_t bits;
-        std::memcpy(&bits, &pattern[i / 4 % pattern.size()], 4);
-        bits = (bits & 0xffff0000u) | bits >> 16;
-        std::memcpy(weights.get() + i, &bits, 4);
+struct Case {
+    const char* name;  // arithmetic and storage
+    tensor::WeightFormat format;
+    ProductShape shape;
+    std::size_t rows;
+};
+
+// Weights in as many copies as do not fit into any cache: decoding finds every weight in memory.
+class Copies {
+public:
+    explicit Copies(tensor::PackedMatrix matrix)
+        : matrix_(matrix),
+          count_(1 + kBytes / matrix.bytes()),
+          memory_(large_pages<std::byte>(count_ * matrix.bytes() + kAfter)) {
+        // The upper half of a small float, twice, is a sensible weight or two in all formats.
+        const std::vector<float> pattern = testing::random_floats(1 << 16, 1, 0.02f);
+        for (std::size_t i = 0; i < count_ * matrix.bytes(); i += 4) {
+            std::uint32_t bits;
+            std::memcpy(&bits, &pattern[i / 4 % pattern.size()], 4);
+            bits = (bits & 0xffff0000u) | bits >> 16;
+            std::memcpy(memory_.get() + i, &bits, 4);
+        }
     }
-    const std::vector<float> x = testing::random_floats(rows * inputs, 2);
-    std::vector<float> y(rows * outputs);
-    const bool reads = rows == 1;
-    const double operations = 2.0 * static_cast<double>(rows * outputs * inputs);
-    double best = 0, limit = 0;
+    // The kernel and the readers work at places far from each other.
+    tensor::PackedMatrix matrix(std::size_t slice) {
+        matrix_.data = memory_.get() + (slice + count_ / 2) % count_ * matrix_.bytes();
+        return matrix_;
+    }
+    const std::byte* for_reading(std::size_t slice) const { return memory_.get() + slice % count_ * matrix_.bytes(); }
+
+private:
+    static constexpr std::size_t kBytes = std::size_t{192} << 20, kAfter = 8192;
+    tensor::PackedMatrix matrix_;
+    std::size_t count_;
+    std::unique_ptr<std::byte[], Unmap> memory_;
+};
+
+// Shares the product out as the backend does and times it.
+template <class Kernel, class Arguments>
+double time_product(Kernel kernel, const Arguments& arguments, Team& team) {
+    const std::size_t rows = arguments.rows, tiles = arguments.weight.tiles();
+    const std::size_t row_chunk = rows <= kFewRows ? rows : kRowsPerItem;
+    const std::size_t tile_chunk =
+        rows <= kFewRows ? std::max<std::size_t>(1, tiles / (team.threads() * 8)) : kTilesPerItem;
+    const std::size_t tile_chunks = (tiles + tile_chunk - 1) / tile_chunk;
+    const std::size_t items = (rows + row_chunk - 1) / row_chunk * tile_chunks;
+    std::atomic<std::size_t> next = 0;
+    return team.seconds([&](std::size_t) {
+        for (std::size_t item = next++; item < items; item = next++) {
+            const std::size_t row = item / tile_chunks * row_chunk, tile = item % tile_chunks * tile_chunk;
+            kernel(arguments, row, std::min(rows, row + row_chunk), tile, std::min(tiles, tile + tile_chunk));
+        }
+    });
+}
+
+// The value that one in twenty exceeds, of values times `sign`: the very best of many is often an error of the clock of
+// a virtual machine.
+double quantile(std::vector<double>& values, double sign) {
+    if (values.empty()) return 0;
+    for (double& value : values) value *= sign;
+    std::sort(values.begin(), values.end());
+    return values[(values.size() - 1) * 19 / 20];
+}
+
+// `run` makes the arguments of the kernel for a matrix and times it.
+template <class Run>
+void measure(const Case& what, InstructionSet set, InstructionSet peak_set, Team& team, Run run) {
+    const auto [outputs, inputs] = what.shape;
+    Copies copies({what.format, outputs, inputs, nullptr});
+    const double bytes = static_cast<double>(copies.matrix(0).bytes());
+    const double operations = 2.0 * static_cast<double>(what.rows * outputs * inputs);
+    std::vector<double> times, arithmetic_rates;
+    std::array<std::vector<double>, kReaders.size()> reading_rates;
     const double begin = now();
-    for (std::size_t slice = 0; slice < 3 || now() - begin < kSecondsPerCase; ++slice) {
-        const std::byte* previous = weights.get() + slice % copies * matrix.bytes();
-        limit = std::max(limit, reads ? read_rate(previous, matrix.bytes()) : peak(form.set));
-        matrix.data = weights.get() + (slice + copies / 2) % copies * matrix.bytes();
-        const ops::linear::Arguments arguments{x.data(), y.data(), matrix, nullptr, rows, inputs, outputs};
-        const double time = seconds([&] { form.run(arguments, 0, rows, 0, matrix.tiles()); });
-        best = std::max(best, (reads ? static_cast<double>(matrix.bytes()) : operations) / time / 1e9);
+    for (std::size_t slice = 0; slice < 5 || now() - begin < kSecondsPerCase; ++slice) {
+        for (const std::size_t reader : {slice % kReaders.size(), (slice + 3) % kReaders.size()})
+            reading_rates[reader].push_back(
+                read_rate(reader, copies.for_reading(slice + reader), copies.matrix(0).bytes(), team));
+        arithmetic_rates.push_back(peak(peak_set, team));
+        times.push_back(run(copies.matrix(slice), team));
     }
-    const char* names[] = {"f32", "bf16", "f16"};
-    std::printf("%-8s %-4s %5zu x %5zu, %4zu rows: %6.1f %s, %3.0f %% of %.1f\n", name_of(form.set).c_str(),
-                names[static_cast<int>(format)], outputs, inputs, rows, best, reads ? "GB/s" : "GFLOP/s",
-                100 * best / limit, limit);
+    const double best = -quantile(times, -1), arithmetic = quantile(arithmetic_rates, 1);
+    double reading = 0;
+    for (std::vector<double>& rates : reading_rates) reading = std::max(reading, quantile(rates, 1));
+    const double least = std::max(operations / arithmetic, bytes / reading) / 1e9;
+    std::printf("%s, %-11s %zu threads, %6zu x %4zu, %4zu rows: %6.1f GFLOP/s, %3.0f %% of %.0f; %5.1f GB/s, %3.0f %% "
+                "of %.1f; %3.0f %% of the nearer limit\n",
+                what.name, name_of(set).c_str(), team.threads(), outputs, inputs, what.rows, operations / best / 1e9,
+                100 * operations / best / 1e9 / arithmetic, arithmetic, bytes / best / 1e9,
+                100 * bytes / best / 1e9 / reading, reading, 100 * least / best);
     std::fflush(stdout);
 }
 
-void measure_form(const testing::KernelForm<ops::linear::Kernel>& form) {
-    for (const tensor::WeightFormat format :
-         {tensor::WeightFormat::f32, tensor::WeightFormat::bf16, tensor::WeightFormat::f16})
-        for (const std::size_t rows : {1, 2, 4, 6, 8, 16, 64, 256}) measure(1024, 1024, format, rows, form);
-    for (const std::size_t rows : {1, 16, 256, 512}) {
-        measure(1024, 3584, tensor::WeightFormat::bf16, rows, form);
-        measure(4304, 1152, tensor::WeightFormat::bf16, rows, form);
+void measure_f32(const Case& what, const testing::KernelForm<ops::linear::Kernel>& form, Team& team) {
+    const auto [outputs, inputs] = what.shape;
+    const auto x = large_pages<float>(what.rows * inputs), y = large_pages<float>(what.rows * outputs);
+    const std::vector<float> floats = testing::random_floats(what.rows * inputs, 2);
+    std::copy(floats.begin(), floats.end(), x.get());
+    measure(what, form.set, form.set, team, [&, outputs = outputs, inputs = inputs](const auto& matrix, Team& threads) {
+        return time_product(
+            form.run, ops::linear::Arguments{x.get(), y.get(), matrix, nullptr, what.rows, inputs, outputs}, threads);
+    });
+}
+
+void measure_bf16(const Case& what, const testing::KernelForm<ops::linear_bf16::Kernel>& form, Team& team) {
+    const auto [outputs, inputs] = what.shape;
+    const std::vector<float> floats = testing::random_floats(what.rows * inputs, 2);
+    const auto x = large_pages<std::uint16_t>(floats.size());
+    const auto y = large_pages<float>(what.rows * outputs);
+    for (std::size_t i = 0; i < floats.size(); ++i) {
+        std::uint32_t bits;
+        std::memcpy(&bits, &floats[i], sizeof bits);
+        x[i] = static_cast<std::uint16_t>(bits >> 16);
+    }
+    measure(what, form.set, form.set, team, [&, outputs = outputs, inputs = inputs](const auto& matrix, Team& threads) {
+        return time_product(form.run,
+                            ops::linear_bf16::Arguments{x.get(), y.get(), matrix, nullptr, what.rows, inputs, outputs},
+                            threads);
+    });
+}
+
+// All cases of one arithmetic that the filter lets through.
+template <class Form, class Measure>
+void measure_all(const char* arithmetic, const std::vector<Form>& forms, const Filter& filter, Measure measure_case) {
+    if (filter.arithmetic.value_or(arithmetic) != arithmetic) return;
+    for (const std::size_t threads : {1, 2}) {
+        if (filter.threads.value_or(threads) != threads) continue;
+        Team team(threads);
+        for (const Form& form : forms) {
+            if (filter.set.value_or(name_of(form.set)) != name_of(form.set)) continue;
+            const auto consider = [&](ProductShape shape, std::initializer_list<std::size_t> row_counts) {
+                if (filter.shape && (filter.shape->outputs != shape.outputs || filter.shape->inputs != shape.inputs))
+                    return;
+                for (const std::size_t rows : row_counts)
+                    if (filter.rows.value_or(rows) == rows)
+                        measure_case({"", tensor::WeightFormat::bf16, shape, rows}, form, team);
+            };
+            for (const ProductShape& shape : testing::kVisionShapes) consider(shape, {256, 1024, 4096});
+            for (const ProductShape& shape : testing::kDecoderShapes) consider(shape, {1, 2, 4, 6, 7, 8, 10, 12, 16, 24, 32, 64, 304});
+            consider(testing::kHeadShape, {1, 4, 8, 16});
+        }
     }
 }
 
 }  // namespace
 }  // namespace inkstone
 
-// linear_benchmark [portable | avx2 | avx512]: all forms that this machine runs, or one.
 int main(int argument_count, char** arguments) {
-    for (const auto& form : INKSTONE_AVAILABLE_FORMS(inkstone::ops::linear))
-        if (argument_count < 2 || name_of(form.set) == arguments[1]) inkstone::measure_form(form);
+    using namespace inkstone;
+    Filter filter;
+    for (int i = 1; i < argument_count; ++i) {
+        const std::string argument = arguments[i];
+        ProductShape shape{};
+        std::size_t rows = 0;
+        if (argument == "f32" || argument == "bf16")
+            filter.arithmetic = argument;
+        else if (argument == "1" || argument == "2")
+            filter.threads = argument == "1" ? 1 : 2;
+        else if (std::sscanf(argument.c_str(), "rows=%zu", &rows) == 1)
+            filter.rows = rows;
+        else if (std::sscanf(argument.c_str(), "%zux%zu", &shape.outputs, &shape.inputs) == 2)
+            filter.shape = shape;
+        else
+            filter.set = argument;
+    }
+    // f32 arithmetic in every weight format, at one shape; then the model's shapes, whose weights are bf16.
+    const auto f32_forms = INKSTONE_AVAILABLE_FORMS(ops::linear);
+    measure_all("f32", f32_forms, filter, [](Case what, const auto& form, Team& team) {
+        const bool all_formats = what.shape.outputs == 1024 && what.shape.inputs == 1024;
+        for (const auto& [format, name] : {std::pair{tensor::WeightFormat::bf16, "f32 x bf16"},
+                                           std::pair{tensor::WeightFormat::f32, "f32 x f32 "},
+                                           std::pair{tensor::WeightFormat::f16, "f32 x f16 "}}) {
+            if (format != tensor::WeightFormat::bf16 && !all_formats) continue;
+            what.format = format;
+            what.name = name;
+            measure_f32(what, form, team);
+        }
+    });
+    measure_all("bf16", INKSTONE_AVAILABLE_BF16_FORMS(ops::linear_bf16), filter,
+                [](Case what, const auto& form, Team& team) {
+                    what.name = "bf16 x bf16";
+                    measure_bf16(what, form, team);
+                });
 }

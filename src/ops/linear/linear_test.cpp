@@ -4,57 +4,27 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <optional>
 #include <string>
 
 #include "tensor/half.h"
 #include "testing/buffers.h"
 #include "testing/instruction_sets.h"
+#include "testing/packed_weights.h"
 
 namespace inkstone::ops::linear {
 namespace {
 
 using inkstone::testing::GuardedFloats;
+using inkstone::testing::PackedWeights;
 using inkstone::testing::random_floats;
 using inkstone::testing::same_bits;
-
-// A packed matrix of random weights that owns its memory.
-class Weights {
-public:
-    Weights(tensor::WeightFormat format, std::size_t outputs, std::size_t inputs)
-        : matrix_{format, outputs, inputs, nullptr} {
-        const std::vector<float> floats = random_floats(outputs * inputs, 11);
-        std::vector<std::byte> raw(floats.size() * tensor::weight_bytes(format));
-        for (std::size_t i = 0; i < floats.size(); ++i) {
-            std::uint32_t bits = 0;
-            std::memcpy(&bits, &floats[i], 4);
-            // f16: sign, an exponent near 1, and mantissa bits of the random float.
-            if (format == tensor::WeightFormat::f16)
-                bits = (bits >> 16 & 0x8000u) | 0x3000u | (bits >> 10 & 0x0fffu);
-            else if (format == tensor::WeightFormat::bf16)
-                bits >>= 16;
-            std::memcpy(&raw[i * tensor::weight_bytes(format)], &bits, tensor::weight_bytes(format));
-        }
-        packed_.resize(matrix_.bytes() + 64);
-        std::byte* aligned = packed_.data();
-        while (reinterpret_cast<std::uintptr_t>(aligned) % 64 != 0) ++aligned;
-        matrix_.data = aligned;
-        pack({format, outputs, inputs, raw.data(), 1}, format, aligned, 0, matrix_.tiles());
-    }
-    const tensor::PackedMatrix& matrix() const { return matrix_; }
-
-private:
-    tensor::PackedMatrix matrix_;
-    std::vector<std::byte> packed_;
-};
 
 struct Case {
     std::size_t rows, outputs, inputs;
 };
 
 void check(const Case& size, tensor::WeightFormat format, bool with_bias) {
-    const Weights weights(format, size.outputs, size.inputs);
+    const PackedWeights weights(format, size.outputs, size.inputs);
     const std::size_t x_stride = size.inputs + 3, y_stride = size.outputs + 5;
     const std::vector<float> x = random_floats(size.rows * x_stride, 12), bias = random_floats(size.outputs, 13);
     std::vector<float> expected(size.rows * y_stride);
@@ -112,7 +82,7 @@ TEST(Linear, EqualsReferenceAtModelSizes) {
 // What one row gives does not depend on how many others are computed with it.
 TEST(Linear, ARowDependsOnThatRowAlone) {
     constexpr std::size_t kRows = 40, kOutputs = 96, kInputs = 600;
-    const Weights weights(tensor::WeightFormat::bf16, kOutputs, kInputs);
+    const PackedWeights weights(tensor::WeightFormat::bf16, kOutputs, kInputs);
     const std::vector<float> x = random_floats(kRows * kInputs, 5);
     for (const auto& form : INKSTONE_AVAILABLE_FORMS(ops::linear)) {
         std::vector<float> together(kRows * kOutputs), alone(kRows * kOutputs);
