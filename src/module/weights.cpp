@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "tensor/half.h"
+
 namespace inkstone::module {
 namespace {
 
@@ -40,6 +42,30 @@ Status share(backend::Backend& backend, std::size_t items, Work work) {
     return {};
 }
 
+// Packs tiles [first, end) of a matrix as bf16, rounded to nearest, ties to even.
+void pack_rounded(const tensor::MatrixSource& source, std::byte* packed_data, std::size_t first, std::size_t end) {
+    tensor::PackedMatrix shape{tensor::WeightFormat::bf16, source.outputs, source.inputs, nullptr};
+    const std::size_t first_output = first * tensor::kTileOutputs;
+    const std::size_t outputs = std::min(source.outputs, end * tensor::kTileOutputs) - first_output;
+    const std::size_t bytes = tensor::weight_bytes(source.format);
+    std::vector<std::uint16_t> rows(outputs * source.inputs);
+    const std::byte* from = source.data + first_output * source.inputs * bytes;
+    for (std::size_t i = 0; i < rows.size(); ++i, from += bytes) {
+        if (source.format == tensor::WeightFormat::f32) {
+            float value;
+            std::memcpy(&value, from, sizeof value);
+            rows[i] = tensor::bf16_from_float(value);
+        } else {
+            std::uint16_t half;
+            std::memcpy(&half, from, sizeof half);
+            rows[i] = tensor::bf16_from_float(tensor::float_from_f16(half));
+        }
+    }
+    tensor::pack({tensor::WeightFormat::bf16, outputs, source.inputs, reinterpret_cast<const std::byte*>(rows.data()),
+                  source.inner},
+                 tensor::WeightFormat::bf16, packed_data + first * shape.tile_bytes(), 0, end - first);
+}
+
 }  // namespace
 
 Result<Weights> Weights::pack(const graph::Graph& graph, backend::Backend& backend, const LoadHooks& hooks) {
@@ -55,7 +81,9 @@ Result<Weights> Weights::pack(const graph::Graph& graph, backend::Backend& backe
     INKSTONE_CHECK(share(backend, sources.size(),
                          [&](std::size_t item) { narrowest[item] = tensor::narrowest_format(sources[item]); }));
     for (std::size_t i = 0; i < sources.size(); ++i) {
-        weights.matrices_.push_back({narrowest[i], sources[i].outputs, sources[i].inputs, nullptr});
+        const tensor::WeightFormat format = graph.matrices[i].bf16 ? tensor::WeightFormat::bf16 : narrowest[i];
+        weights.matrices_.push_back({format, sources[i].outputs, sources[i].inputs, nullptr});
+        weights.rounded_.push_back(format != narrowest[i]);
         total += aligned(weights.matrices_.back().bytes());
     }
     for (const graph::VectorConstant& constant : graph.vectors) {
@@ -76,8 +104,11 @@ Result<Weights> Weights::pack(const graph::Graph& graph, backend::Backend& backe
         matrix.data = next;
         const std::size_t tiles = matrix.tiles();
         INKSTONE_CHECK(share(backend, (tiles + kTilesPerItem - 1) / kTilesPerItem, [&, data = next](std::size_t item) {
-            tensor::pack(sources[i], matrix.format, data, item * kTilesPerItem,
-                         std::min(tiles, (item + 1) * kTilesPerItem));
+            const std::size_t first = item * kTilesPerItem, end = std::min(tiles, first + kTilesPerItem);
+            if (matrix.format == narrowest[i])
+                tensor::pack(sources[i], matrix.format, data, first, end);
+            else
+                pack_rounded(sources[i], data, first, end);
         }));
         next += aligned(matrix.bytes());
         finished(graph.matrices[i].source);
