@@ -135,7 +135,13 @@ template <class Weights, std::size_t kRows, std::size_t kGroups, bool kWhole>
     for (std::size_t r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
         for (std::size_t g = 0; g < kGroups; ++g) sums[r][g] = Lanes::zero();
-    if (!pass.begins())
+    if (pass.begins())
+    // Where the sums will go: the stores at the end would wait for memory.
+#pragma GCC unroll 16
+        for (std::size_t r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+            for (std::size_t g = 0; g < kGroups; ++g) __builtin_prefetch(y + r * y_stride + g * Lanes::kCount, 1, 3);
+    else
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
@@ -221,9 +227,10 @@ INKSTONE_INLINE void widen(const std::byte* weights, std::size_t inputs, std::si
                 Weights::load(weights, first_group + g, i).store(widened);
 }
 
-// Tile t for the rows [first_row, end_row), cut as `Cut` says.
+// Tile t for the rows [first_row, end_row), cut as `Cut` says; tile next_tile follows.
 template <class Weights, class Cut>
-void multiply_cut(const Arguments& arguments, std::size_t t, std::size_t first_row, std::size_t end_row) {
+void multiply_cut(const Arguments& arguments, std::size_t t, std::size_t next_tile, std::size_t first_row,
+                  std::size_t end_row) {
     using Widened = WidenedWeights<Cut::kGroups>;
     const std::size_t blocks = (end_row - first_row + Cut::kRows - 1) / Cut::kRows;
     // An odd last input is widened with its partner.
@@ -235,10 +242,10 @@ void multiply_cut(const Arguments& arguments, std::size_t t, std::size_t first_r
                         begin + (left < Cut::kInputs ? left : Cut::kInputs)};
         const std::size_t steps = (pass.inputs() + Weights::kInputs - 1) / Weights::kInputs;
         const std::byte* weights = arguments.weight.tile(t) + begin / Weights::kInputs * Weights::kStepBytes;
-        // The first passes over this block prefetch the next, in this tile or the following: its lines, so many for
-        // each step, are shared among the passes as evenly as whole lines allow.
+        // The first passes over this block prefetch the next, in this tile or the one that follows: its lines, so many
+        // for each step, are shared among the passes as evenly as whole lines allow.
         const std::size_t pass_steps = Cut::kWidens ? pass.inputs() : steps;
-        const std::byte* next = weights + steps * Weights::kStepBytes;
+        const std::byte* next = pass.ends() ? arguments.weight.tile(next_tile) : weights + steps * Weights::kStepBytes;
         std::size_t lines = Weights::kStepBytes / 64 / (Cut::kWidens ? Weights::kInputs : 1);
         std::size_t passes = kTileLanes / Cut::kGroups * blocks;
         for (std::size_t group = 0; group < kTileLanes; group += Cut::kGroups) {
@@ -263,10 +270,10 @@ void multiply_cut(const Arguments& arguments, std::size_t t, std::size_t first_r
     } while (begin < arguments.weight.inputs);
 }
 
-// Tile t for the rows [first_row, end_row).
+// Tile t for the rows [first_row, end_row); tile next_tile follows.
 template <class Weights>
-INKSTONE_INLINE void multiply_tile(const Arguments& arguments, std::size_t t, std::size_t first_row,
-                                   std::size_t end_row) {
+INKSTONE_INLINE void multiply_tile(const Arguments& arguments, std::size_t t, std::size_t next_tile,
+                                   std::size_t first_row, std::size_t end_row) {
     const std::size_t rows = end_row - first_row;
     const std::byte* tile = arguments.weight.tile(t);
     if (rows <= kStreamedRows)
@@ -274,9 +281,9 @@ INKSTONE_INLINE void multiply_tile(const Arguments& arguments, std::size_t t, st
             {arguments, t * tensor::kTileOutputs, 0, arguments.weight.inputs}, tile, first_row, rows, 0,
             {tile + kPrefetchDistance, Weights::kStepBytes / 2, Weights::kStepBytes});
     else if (rows <= kFewRows)
-        multiply_cut<Weights, Few>(arguments, t, first_row, end_row);
+        multiply_cut<Weights, Few>(arguments, t, next_tile, first_row, end_row);
     else
-        multiply_cut<Weights, typename Weights::ManyRows>(arguments, t, first_row, end_row);
+        multiply_cut<Weights, typename Weights::ManyRows>(arguments, t, next_tile, first_row, end_row);
 }
 
 template <class Weights>
@@ -290,7 +297,11 @@ INKSTONE_INLINE void multiply_tiles(const Arguments& arguments, std::size_t firs
         const std::size_t left = end_row - row, chunks = (left + cached_rows - 1) / cached_rows;
         const std::size_t blocks = (left + chunks * kRows - 1) / (chunks * kRows);
         const std::size_t rows = blocks * kRows < left ? blocks * kRows : left;
-        for (std::size_t t = first_tile; t < end_tile; ++t) multiply_tile<Weights>(arguments, t, row, row + rows);
+        for (std::size_t t = first_tile; t < end_tile; ++t) {
+            // The last tile is followed by the first when more rows are to come, by the next call's perhaps otherwise.
+            const std::size_t next = t + 1 == end_tile && rows < left ? first_tile : t + 1;
+            multiply_tile<Weights>(arguments, t, next, row, row + rows);
+        }
         row += rows;
     }
 }

@@ -136,7 +136,13 @@ template <std::size_t kRows, std::size_t kGroups, bool kWhole>
     for (std::size_t r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
         for (std::size_t g = 0; g < kGroups; ++g) sums[r][g] = Lanes::zero();
-    if (!pass.begins())
+    if (pass.begins())
+    // Where the sums will go: the stores at the end would wait for memory.
+#pragma GCC unroll 16
+        for (std::size_t r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+            for (std::size_t g = 0; g < kGroups; ++g) __builtin_prefetch(y + r * y_stride + g * Lanes::kCount, 1, 3);
+    else
 #pragma GCC unroll 16
         for (std::size_t r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
@@ -207,9 +213,10 @@ INKSTONE_INLINE void multiply_rows(const Pass& pass, const std::byte* weights, s
         multiply_block<kMaximumRows, kGroups, false>(pass, weights, first_row, first_group, prefetch);
 }
 
-// Tile t for the rows [first_row, end_row), cut as `Cut` says.
+// Tile t for the rows [first_row, end_row), cut as `Cut` says; tile next_tile follows.
 template <class Cut>
-void multiply_cut(const Arguments& arguments, std::size_t t, std::size_t first_row, std::size_t end_row) {
+void multiply_cut(const Arguments& arguments, std::size_t t, std::size_t next_tile, std::size_t first_row,
+                  std::size_t end_row) {
     const std::size_t pairs = arguments.weight.packed_inputs() / 2;
     const std::size_t blocks = (end_row - first_row + Cut::kRows - 1) / Cut::kRows;
     std::size_t begin = 0;
@@ -219,7 +226,7 @@ void multiply_cut(const Arguments& arguments, std::size_t t, std::size_t first_r
         const std::byte* weights = arguments.weight.tile(t) + begin * kPairBytes;
         // The first passes over this block prefetch the next, in this tile or the following: its lines, of which there
         // are kTileLanes for each pair, are shared among the passes as evenly as whole lines allow.
-        const std::byte* next = weights + pass.pairs() * kPairBytes;
+        const std::byte* next = pass.ends() ? arguments.weight.tile(next_tile) : weights + pass.pairs() * kPairBytes;
         std::size_t passes = kTileLanes / Cut::kGroups * blocks, lines = kTileLanes;
         for (std::size_t group = 0; group < kTileLanes; group += Cut::kGroups) {
             std::size_t row = first_row;
@@ -238,9 +245,9 @@ void multiply_cut(const Arguments& arguments, std::size_t t, std::size_t first_r
     } while (begin < pairs);
 }
 
-// Tile t for the rows [first_row, end_row).
-[[gnu::noinline]] void multiply_tile(const Arguments& arguments, std::size_t t, std::size_t first_row,
-                                     std::size_t end_row) {
+// Tile t for the rows [first_row, end_row); tile next_tile follows.
+[[gnu::noinline]] void multiply_tile(const Arguments& arguments, std::size_t t, std::size_t next_tile,
+                                     std::size_t first_row, std::size_t end_row) {
     const std::size_t rows = end_row - first_row;
     const std::byte* tile = arguments.weight.tile(t);
     if (rows <= kStreamedRows)
@@ -248,11 +255,11 @@ void multiply_cut(const Arguments& arguments, std::size_t t, std::size_t first_r
             {arguments, t * tensor::kTileOutputs, 0, arguments.weight.packed_inputs() / 2}, tile, first_row, rows, 0,
             {tile + kPrefetchDistance, 128, kPairBytes});
     else if (rows <= kFewRows)
-        multiply_cut<Few>(arguments, t, first_row, end_row);
+        multiply_cut<Few>(arguments, t, next_tile, first_row, end_row);
     else if (rows <= kSomeRows)
-        multiply_cut<Some>(arguments, t, first_row, end_row);
+        multiply_cut<Some>(arguments, t, next_tile, first_row, end_row);
     else
-        multiply_cut<Many>(arguments, t, first_row, end_row);
+        multiply_cut<Many>(arguments, t, next_tile, first_row, end_row);
 }
 
 }  // namespace
@@ -269,7 +276,11 @@ void run(const Arguments& arguments, std::size_t first_row, std::size_t end_row,
         const std::size_t left = end_row - row, chunks = (left + cached_rows - 1) / cached_rows;
         const std::size_t blocks = (left + chunks * Many::kRows - 1) / (chunks * Many::kRows);
         const std::size_t rows = blocks * Many::kRows < left ? blocks * Many::kRows : left;
-        for (std::size_t t = first_tile; t < end_tile; ++t) multiply_tile(arguments, t, row, row + rows);
+        for (std::size_t t = first_tile; t < end_tile; ++t) {
+            // The last tile is followed by the first when more rows are to come, by the next call's perhaps otherwise.
+            const std::size_t next = t + 1 == end_tile && rows < left ? first_tile : t + 1;
+            multiply_tile(arguments, t, next, row, row + rows);
+        }
         row += rows;
     }
 #else
