@@ -13,6 +13,7 @@
 #include "common/exit_status.h"
 #include "common/values.h"
 #include "hunyuan_ocr/later.h"
+#include "hunyuan_ocr/precision.h"
 
 namespace inkstone::app {
 namespace {
@@ -42,17 +43,13 @@ struct Choice {
             names.push_back(value_name);
         }
         const std::string found = std::string(name) + " " + std::string(text);
-        // A precision per part, "vision=bf16,decoder=q4", is of a later version too.
-        if (std::find(later.begin(), later.end(), text) != later.end() ||
-            (!later.empty() && text.find('=') != std::string_view::npos))
+        if (std::find(later.begin(), later.end(), text) != later.end())
             return refused(found + " is not in this version, which has: " + join(names));
         return refused(found + " is not known; this version has: " + join(names));
     }
 };
 
 const Choice<hunyuan_ocr::Backend, 1> kBackends{"--backend", {{{"cpu", hunyuan_ocr::Backend::cpu}}}, kLaterBackends};
-const Choice<hunyuan_ocr::Precision, 1> kPrecisions{
-    "--precision", {{{"f32", hunyuan_ocr::Precision::f32}}}, kLaterPrecisions};
 const Choice<hunyuan_ocr::Strategy, 1> kStrategies{
     "--strategy", {{{"ar", hunyuan_ocr::Strategy::ar}}}, kLaterStrategies};
 const Choice<hunyuan_ocr::InstructionSet, 6> kInstructionSets{
@@ -85,7 +82,10 @@ void declare(CLI::App& app, RawOptions& raw) {
           "HUNYUAN_OCR_MODEL, else a small English model)",
           "Model");
     value("--backend", raw.backend, "cpu", "what computes", "Model");
-    value("--precision", raw.precision, "f32", "arithmetic; f32 follows the official implementation", "Model");
+    value("--precision", raw.precision, "f32",
+          "arithmetic: f32 (default) follows the official implementation, bf16 is\n"
+          "faster; of parts: vision=bf16,decoder=f32,head=f32,kv=f32",
+          "Model");
     value("--threads", raw.threads, "N", "threads (default: physical cores)", "Model");
     value("--instruction-set", raw.instruction_set, "SET",
           "auto (default), reference, portable, avx2, avx512 or avx512_bf16;\nthe text is the same with each", "Model");
@@ -110,7 +110,8 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_flag("--json", raw.json, "one JSON object for each picture, one a line")->group("Output");
     app.add_flag("--stats", raw.stats, "what each picture needs and takes: memory, times, speeds; on stderr")
         ->group("Output");
-    app.add_flag("--verbose", raw.verbose, "what loading the model took, on stderr")->group("Output");
+    app.add_flag("--verbose", raw.verbose, "what loading the model took, and the memory of each page, on stderr")
+        ->group("Output");
     app.add_flag("--quiet", raw.quiet, "no notes and no progress on stderr")->group("Output");
     app.add_flag("--list-tasks", raw.list_tasks, "print the tasks of the model, the default first")->group("Other");
     app.add_flag("--version", raw.version, "print the version")->group("Other");
@@ -240,7 +241,11 @@ std::optional<UsageError> take_values(const RawOptions& raw, Options& options) {
     constexpr std::int64_t kMostTokens = std::numeric_limits<std::int32_t>::max();
     constexpr std::int64_t kMostPixels = std::int64_t{1} << 53;  // what the reduction computes exactly
     if (auto error = take_choice(kBackends, raw.backend, runtime.backend)) return error;
-    if (auto error = take_choice(kPrecisions, raw.precision, runtime.precision)) return error;
+    if (!raw.precision.empty()) {
+        auto precision = parse_precision(raw.precision);
+        if (auto* error = std::get_if<UsageError>(&precision)) return std::move(*error);
+        runtime.precision = std::get<hunyuan_ocr::PartPrecisions>(precision);
+    }
     if (auto error = take_choice(kStrategies, raw.strategy, runtime.strategy)) return error;
     if (auto error = take_choice(kInstructionSets, raw.instruction_set, runtime.instruction_set)) return error;
     if (auto error = take_choice(kRepetitionGuard, raw.repetition_guard, options.generation.repetition_guard))

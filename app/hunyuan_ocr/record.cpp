@@ -73,6 +73,7 @@ Json profile_json(const hunyuan_ocr::Profile& profile) {
             {"vision_precision", profile.vision_precision},
             {"decoder_precision", profile.decoder_precision},
             {"head_precision", profile.head_precision},
+            {"kv_precision", profile.kv_precision},
             {"threads", profile.threads}};
 }
 

@@ -104,8 +104,16 @@ HUNYUAN_OCR_API Prompt task(std::string name);
 HUNYUAN_OCR_API Prompt text(std::string prompt);
 
 enum class Backend { cpu };
-enum class Precision { f32 };  // exact: FP32 arithmetic, weights kept losslessly
-enum class Strategy { ar };    // one token a step
+// f32: FP32 arithmetic, weights kept losslessly: follows the official implementation. bf16: weights, inputs of
+// products, keys and values rounded to bfloat16, sums in FP32: faster, and other words where two are nearly equally
+// likely.
+enum class Precision { f32, bf16 };
+// Of each part; one precision stands for all of them. kv: keys and values that the decoder keeps.
+struct PartPrecisions {
+    PartPrecisions(Precision all = Precision::f32) : vision(all), decoder(all), head(all), kv(all) {}
+    Precision vision, decoder, head, kv;
+};
+enum class Strategy { ar };  // one token a step
 enum class InstructionSet {
     automatic,
     reference,
@@ -127,7 +135,7 @@ using OnProgress = std::function<void(const Progress&)>;
 
 struct RuntimeOptions {
     Backend backend = Backend::cpu;
-    Precision precision = Precision::f32;
+    PartPrecisions precision;
     Strategy strategy = Strategy::ar;
     InstructionSet instruction_set = InstructionSet::automatic;
     int threads = 0;                       // 0: physical cores
@@ -223,8 +231,9 @@ struct Profile {
     std::int64_t prompt_tokens = 0, visual_tokens = 0, generated_tokens = 0;
     std::int64_t blocks = 0, proposed = 0, accepted = 0, emitted = 0;
     std::uint64_t weight_bytes = 0, cache_bytes = 0, activation_bytes = 0;
-    std::string backend, instruction_set;                             // what really ran
-    std::string vision_precision, decoder_precision, head_precision;  // storage and arithmetic of each part
+    std::string backend, instruction_set;  // what really ran
+    // Storage and arithmetic of each part: "bf16 arithmetic, bf16 weights"; of kv the storage alone.
+    std::string vision_precision, decoder_precision, head_precision, kv_precision;
     int threads = 0;
 };
 

@@ -1,4 +1,5 @@
-// A computation as nodes over values: what model/ builds and module/ lowers. Values are [rows, width] of floats; rows
+// A computation as nodes over values: what model/ builds and module/ lowers. Values are [rows, width] of floats (passes
+// may make some of them bfloat16); rows
 // are counted in classes (ops::Rows), so that one graph serves every image size and every number of tokens. Widths are
 // checked when a node is added; the first mistake is what finish() returns.
 #pragma once
@@ -29,7 +30,7 @@ struct Vector {
     std::uint32_t index = 0;
 };
 
-enum class ElementType : std::uint8_t { f32, i32, pointer };
+using ops::ElementType;
 
 struct ValueInfo {
     ops::Rows rows = ops::Rows::token;
@@ -43,6 +44,7 @@ struct MatrixConstant {
     std::string name;
     tensor::TensorView source;
     std::size_t outputs = 0, inputs = 0, inner = 1;
+    bool bf16 = false;  // kept in bf16, rounded where that is not exact: products in BF16 arithmetic read it
 };
 // A weight vector (norm, bias, table), kept in float.
 struct VectorConstant {

@@ -27,7 +27,7 @@ Result<std::shared_ptr<const Module>> Module::create(graph::Graph graph, backend
     INKSTONE_TRY(module->weights_, Weights::pack(module->graph_, backend, hooks));
     const auto operand = [&](graph::Value value) {
         const graph::ValueInfo& info = module->graph_.values[value.index];
-        return ops::Operand{value.index, info.rows, info.width};
+        return ops::Operand{value.index, info.rows, info.width, info.type};
     };
     std::vector<Pipeline::Command> commands;
     for (const graph::Node& node : module->graph_.nodes) {

@@ -42,7 +42,9 @@ Plan make_plan(const graph::Graph& graph, const RowCounts& rows, const std::vect
     for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
         for (const graph::Value value : graph.nodes[node].outputs) {
             const graph::ValueInfo& info = graph.values[value.index];
-            const std::size_t bytes = rows[static_cast<std::size_t>(info.rows)] * info.width * sizeof(float);
+            const std::size_t element_bytes = info.type == graph::ElementType::bf16 ? 2 : sizeof(float);
+            const std::size_t bytes =
+                rows[static_cast<std::size_t>(info.rows)] * ops::row_stride(info.type, info.width) * element_bytes;
             lives[value.index] = {node, node, (bytes + kAlignment - 1) / kAlignment * kAlignment};
         }
         for (const graph::Value value : graph.nodes[node].inputs)
@@ -62,7 +64,8 @@ Plan make_plan(const graph::Graph& graph, const RowCounts& rows, const std::vect
             Life& life = lives[value.index];
             if (const std::size_t input = overwritable_input(current); input != kNone) {
                 const std::uint32_t old = current.inputs[input].index;
-                if (plan.offsets[old] != kOutside && lives[old].death == node && lives[old].bytes == life.bytes) {
+                if (plan.offsets[old] != kOutside && lives[old].death == node && lives[old].bytes == life.bytes &&
+                    graph.values[old].type == graph.values[value.index].type) {
                     plan.offsets[value.index] = plan.offsets[old];
                     placed.push_back(value.index);
                     continue;

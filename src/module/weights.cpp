@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "tensor/half.h"
+
 namespace inkstone::module {
 namespace {
 
@@ -127,6 +129,27 @@ Result<tensor::WeightFormat> narrowest_format(const tensor::MatrixSource& source
     return wide ? tensor::WeightFormat::f32 : tensor::WeightFormat::bf16;
 }
 
+// Packs a matrix as bf16, rounded to nearest, ties to even.
+void pack_rounded(const tensor::MatrixSource& source, std::byte* packed_data, std::size_t tiles) {
+    std::vector<std::uint16_t> rows(source.outputs * source.inputs);
+    const std::byte* from = source.data;
+    for (std::uint16_t& rounded : rows) {
+        if (source.format == tensor::WeightFormat::f32) {
+            float value;
+            std::memcpy(&value, from, sizeof value);
+            rounded = tensor::bf16_from_float(value);
+        } else {
+            std::uint16_t half;
+            std::memcpy(&half, from, sizeof half);
+            rounded = tensor::bf16_from_float(tensor::float_from_f16(half));
+        }
+        from += tensor::weight_bytes(source.format);
+    }
+    tensor::pack({tensor::WeightFormat::bf16, source.outputs, source.inputs,
+                  reinterpret_cast<const std::byte*>(rows.data()), source.inner},
+                 tensor::WeightFormat::bf16, packed_data, 0, tiles);
+}
+
 // The values of a small constant.
 Result<std::vector<float>> values_of(const graph::VectorConstant& constant, const LoadHooks& hooks) {
     tensor::TensorView view = constant.source;
@@ -159,9 +182,12 @@ Result<Weights> Weights::pack(const graph::Graph& graph, backend::Backend& backe
         sources.push_back({*format, constant.outputs, constant.inputs, constant.source.bytes.data(), constant.inner});
     }
     INKSTONE_TRY(const PieceReader pieces, PieceReader::create(sources, backend, hooks));
-    for (const tensor::MatrixSource& source : sources) {
-        INKSTONE_TRY(const tensor::WeightFormat narrowest, narrowest_format(source, pieces));
-        weights.matrices_.push_back({narrowest, source.outputs, source.inputs, nullptr});
+    std::vector<tensor::WeightFormat> narrowest(sources.size());
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        INKSTONE_TRY(narrowest[i], narrowest_format(sources[i], pieces));
+        const tensor::WeightFormat format = graph.matrices[i].bf16 ? tensor::WeightFormat::bf16 : narrowest[i];
+        weights.matrices_.push_back({format, sources[i].outputs, sources[i].inputs, nullptr});
+        weights.rounded_.push_back(format != narrowest[i]);
         total += aligned(weights.matrices_.back().bytes());
     }
     for (const graph::VectorConstant& constant : graph.vectors) {
@@ -182,8 +208,11 @@ Result<Weights> Weights::pack(const graph::Graph& graph, backend::Backend& backe
         matrix.data = next;
         const std::size_t piece_bytes = tiles_per_piece(sources[i]) * matrix.tile_bytes();
         INKSTONE_CHECK(pieces.each(sources[i], [&](std::size_t piece, const tensor::MatrixSource& part) {
-            tensor::pack(part, matrix.format, next + piece * piece_bytes, 0,
-                         (part.outputs + tensor::kTileOutputs - 1) / tensor::kTileOutputs);
+            const std::size_t tiles = (part.outputs + tensor::kTileOutputs - 1) / tensor::kTileOutputs;
+            if (matrix.format == narrowest[i])
+                tensor::pack(part, matrix.format, next + piece * piece_bytes, 0, tiles);
+            else
+                pack_rounded(part, next + piece * piece_bytes, tiles);
         }));
         next += aligned(matrix.bytes());
         finished(graph.matrices[i].source);

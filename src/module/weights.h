@@ -38,6 +38,8 @@ public:
     const tensor::PackedMatrix& matrix(graph::Matrix matrix) const { return matrices_[matrix.index]; }
     const float* vector(graph::Vector vector) const { return vectors_[vector.index]; }
     std::size_t bytes() const { return memory_ ? memory_->bytes() : 0; }
+    // Whether the matrix was rounded: MatrixConstant::bf16 asked for what is not exact in bf16.
+    bool rounded(graph::Matrix matrix) const { return rounded_[matrix.index]; }
     // Storage formats in use, most bytes first: "bf16", "bf16+f32", ...
     std::string formats() const;
 
@@ -45,6 +47,7 @@ private:
     std::unique_ptr<backend::Memory> memory_;
     std::vector<tensor::PackedMatrix> matrices_;
     std::vector<const float*> vectors_;
+    std::vector<bool> rounded_;
 };
 
 }  // namespace inkstone::module

@@ -41,7 +41,8 @@ struct RotaryTable {                       // input: positions; outputs: cosine,
     std::vector<std::uint8_t> axis;        // [head_dim]
     std::vector<float> inverse_frequency;  // [head_dim / 2]
 };
-struct RotateHalf {  // inputs: x, cosine, sine
+struct RoundBf16 {};  // float to bfloat16
+struct RotateHalf {   // inputs: x, cosine, sine
     std::size_t heads = 0;
     std::optional<float> norm_epsilon;  // then an rms_norm of each head: vector (weight)
 };
@@ -63,8 +64,8 @@ struct InsertNewlines {};  // vector (newline)
 struct FrameRows {};       // vectors (begin, end)
 
 using Parameters =
-    std::variant<Linear, RmsNorm, LayerNorm, Add, Multiply, Silu, Gelu, RotaryTable, RotateHalf, Attention, Embedding,
-                 ScatterRows, GatherRows, InterpolatePositions, MergePatches, InsertNewlines, FrameRows>;
+    std::variant<Linear, RmsNorm, LayerNorm, Add, Multiply, Silu, Gelu, RoundBf16, RotaryTable, RotateHalf, Attention,
+                 Embedding, ScatterRows, GatherRows, InterpolatePositions, MergePatches, InsertNewlines, FrameRows>;
 
 // "linear", "rms_norm", ...: the operator's folder.
 std::string_view name_of(const Parameters& parameters);
@@ -80,11 +81,22 @@ enum class Rows : std::uint8_t {
 };
 constexpr std::size_t kRowClasses = 6;
 
-// A value as an operator sees it: its number in the plan, its rows' class and its width in elements.
+// Elements of a value. A row of bf16 has room for an even number of elements; of an odd width the last one is +0.
+// Operators compute on f32 and give f32, except that the product of a bf16 input is linear_bf16, and that a bf16 output
+// of a product or a norm is rounded as by round_bf16 when it is written.
+enum class ElementType : std::uint8_t { f32, bf16, i32, pointer };
+
+// Elements from one row of a value to the next.
+constexpr std::size_t row_stride(ElementType type, std::size_t width) {
+    return type == ElementType::bf16 ? width + width % 2 : width;
+}
+
+// A value as an operator sees it: its number in the plan, its rows' class, its width in elements and their type.
 struct Operand {
     std::uint32_t value = 0;
     Rows rows = Rows::token;
     std::size_t width = 0;
+    ElementType type = ElementType::f32;
 };
 
 // One operator with its operands and packed weights, ready to be prepared by a backend.

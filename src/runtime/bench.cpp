@@ -24,6 +24,10 @@ struct Format {
 };
 constexpr Format kFormats[] = {
     {"f32", Arithmetic::f32, [](EngineOptions&) {}},  // what an engine does unless told otherwise
+    {"bf16", Arithmetic::bf16,
+     [](EngineOptions& options) {
+         options.precision = {Precision::bf16, Precision::bf16, Precision::bf16, Precision::bf16};
+     }},
 };
 constexpr Arithmetic kArithmetics[] = {Arithmetic::f32, Arithmetic::bf16, Arithmetic::int8};
 

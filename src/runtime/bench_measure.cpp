@@ -115,7 +115,12 @@ Status BenchMeasure::repeat(BenchWork& work, const inkstone::module::Session* se
 
 Result<BenchWork> BenchMeasure::products() {
     // Shapes of both towers with how often they occur; the head's rows are few, so it is left out.
-    std::map<std::pair<std::size_t, std::size_t>, std::pair<tensor::PackedMatrix, std::size_t>> shapes;
+    struct Shape {
+        tensor::PackedMatrix matrix;
+        ops::ElementType input = ops::ElementType::f32;
+        std::size_t often = 0;
+    };
+    std::map<std::pair<std::size_t, std::size_t>, Shape> shapes;
     for (const inkstone::module::Module* module :
          {&engine_.vision_session().module(), &engine_.decoder().session().module()}) {
         const graph::Graph& graph = module->graph();
@@ -124,9 +129,10 @@ Result<BenchWork> BenchMeasure::products() {
             if (std::holds_alternative<ops::Embedding>(node.parameters) || out.rows == ops::Rows::logit) continue;
             for (const graph::Matrix number : node.matrices) {
                 const tensor::PackedMatrix& matrix = module->weights().matrix(number);
-                auto& shape = shapes[{matrix.outputs, matrix.inputs}];
-                shape.first = matrix;
-                ++shape.second;
+                Shape& shape = shapes[{matrix.outputs, matrix.inputs}];
+                shape.matrix = matrix;
+                shape.input = graph.matrices[number.index].bf16 ? ops::ElementType::bf16 : ops::ElementType::f32;
+                ++shape.often;
             }
         }
     }
@@ -135,9 +141,9 @@ Result<BenchWork> BenchMeasure::products() {
     std::vector<std::pair<TimedProduct, std::size_t>> all;
     std::vector<std::vector<double>> times(shapes.size());
     for (const auto& [sides, shape] : shapes) {
-        INKSTONE_TRY(auto product, TimedProduct::create(engine_.backend(), shape.first, kProductRows));
-        all.emplace_back(std::move(product), shape.second);
-        work.operations += 2.0 * static_cast<double>(kProductRows * sides.first * sides.second * shape.second);
+        INKSTONE_TRY(auto product, TimedProduct::create(engine_.backend(), shape.matrix, shape.input, kProductRows));
+        all.emplace_back(std::move(product), shape.often);
+        work.operations += 2.0 * static_cast<double>(kProductRows * sides.first * sides.second * shape.often);
     }
     // Each shape is run once a round; what the whole would take is the sum of medians times how often they occur.
     INKSTONE_CHECK(repeat(work, nullptr, [&]() -> Status {

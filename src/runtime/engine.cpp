@@ -11,6 +11,7 @@
 #include "model/hunyuan_vl/text.h"
 #include "model/hunyuan_vl/vision.h"
 #include "module/operations.h"
+#include "module/precision_report.h"
 #include "text/detokenizer.h"
 
 namespace inkstone::runtime {
@@ -49,6 +50,11 @@ Result<model::ImageGrid> grid_of(const image::Image& picture, const image::Prepr
     return model::ImageGrid{static_cast<std::size_t>(size.height / preprocessing.patch_size),
                             static_cast<std::size_t>(size.width / preprocessing.patch_size)};
 }
+
+// Stages of a part's products.
+bool every_stage(std::string_view) { return true; }
+bool is_head(std::string_view stage) { return stage == "lm_head"; }
+bool is_decoder(std::string_view stage) { return !is_head(stage); }
 
 // A larger arena of the vision tower is given back after each picture: taking it anew costs little beside the work.
 constexpr std::uint64_t kArenaKept = std::uint64_t{64} << 20;
@@ -126,6 +132,18 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::filesystem::path& folder
         vision_graph = graph::passes::fuse(std::move(vision_graph));
         text_graph = graph::passes::fuse(std::move(text_graph));
     }
+    const PartPrecisions& precision = chosen.precision;
+    if (precision.vision == Precision::bf16) {
+        vision_graph = graph::passes::use_bf16(std::move(vision_graph), every_stage);
+        vision_graph.kv.storage = tensor::KvStorage::bf16;
+        INKSTONE_CHECK(tensor::check(vision_graph.kv));
+    }
+    if (precision.decoder == Precision::bf16) text_graph = graph::passes::use_bf16(std::move(text_graph), is_decoder);
+    if (precision.head == Precision::bf16) text_graph = graph::passes::use_bf16(std::move(text_graph), is_head);
+    if (precision.kv == Precision::bf16) {
+        text_graph.kv.storage = tensor::KvStorage::bf16;
+        INKSTONE_CHECK(tensor::check(text_graph.kv));
+    }
     INKSTONE_TRY(engine->backend_, backend::cpu::CpuBackend::create(chosen.instruction_set, chosen.threads));
     backend::Backend& backend = *engine->backend_;
 
@@ -154,6 +172,13 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::filesystem::path& folder
     engine->options_.cancel = nullptr;
     engine->load_ms_ = now_ms() - start;
     return engine;
+}
+
+PartReport Engine::precision_report() const {
+    const auto& text = decoder_->session().module();
+    return {inkstone::module::describe_products(vision_->module(), every_stage),
+            inkstone::module::describe_products(text, is_decoder), inkstone::module::describe_products(text, is_head),
+            pool_->layout().storage == tensor::KvStorage::bf16 ? "bf16" : "f32"};
 }
 
 std::uint64_t Engine::activation_bytes() const {
@@ -209,29 +234,31 @@ MemoryEstimate Engine::estimate(std::span<const model::ImageGrid> grids, std::ui
 }
 
 Result<TimeEstimate> Engine::estimate_time(std::span<const model::ImageGrid> grids, std::size_t prompt_tokens) {
-    if (!speed_) {
-        INKSTONE_TRY(speed_, measure_speed(decoder_->session().module()));
+    if (!vision_speed_) {
+        INKSTONE_TRY(vision_speed_, measure_speed(vision_->module()));
+        INKSTONE_TRY(text_speed_, measure_speed(decoder_->session().module()));
     }
     // Attention runs at about two thirds of the speed of products (docs/attention.md).
     constexpr double kAttentionCost = 1.5;
-    const auto ms = [&](const inkstone::module::Operations& work) {
-        return (work.products + kAttentionCost * work.attention) / speed_->operations_per_ms;
+    const auto ms = [&](const inkstone::module::Operations& work, const Speed& speed) {
+        return (work.products + kAttentionCost * work.attention) / speed.operations_per_ms;
     };
     TimeEstimate time;
     for (const model::ImageGrid& grid : grids) {
         const auto rows = model::vision_rows(package_.config, grid.height, grid.width);
         const auto patches = static_cast<double>(rows_of(rows, ops::Rows::patch));
-        time.vision_ms += ms(inkstone::module::operations(vision_->module().graph(), rows, patches));
+        time.vision_ms += ms(inkstone::module::operations(vision_->module().graph(), rows, patches), *vision_speed_);
     }
     inkstone::module::RowCounts rows{};
     rows[static_cast<std::size_t>(ops::Rows::token)] = prompt_tokens;
     rows[static_cast<std::size_t>(ops::Rows::logit)] = 1;
     const graph::Graph& text = decoder_->session().module().graph();
-    time.prefill_ms = ms(inkstone::module::operations(text, rows, static_cast<double>(prompt_tokens) / 2));
+    time.prefill_ms =
+        ms(inkstone::module::operations(text, rows, static_cast<double>(prompt_tokens) / 2), *text_speed_);
     // A token reads all weights and the keys and values before it.
     const std::size_t cached = (prompt_tokens + tensor::kBlockPositions - 1) / tensor::kBlockPositions;
     time.token_ms =
-        static_cast<double>(text_weights().bytes() + cached * pool_->page_bytes()) / speed_->weight_bytes_per_ms;
+        static_cast<double>(text_weights().bytes() + cached * pool_->page_bytes()) / text_speed_->weight_bytes_per_ms;
     return time;
 }
 

@@ -27,7 +27,14 @@
 
 namespace inkstone::runtime {
 
+enum class Precision : std::uint8_t { f32, bf16 };
+// Arithmetic of each part; kv is the storage of the decoder's keys and values.
+struct PartPrecisions {
+    Precision vision = Precision::f32, decoder = Precision::f32, head = Precision::f32, kv = Precision::f32;
+};
+
 struct EngineOptions {
+    PartPrecisions precision;
     backend::cpu::InstructionSet instruction_set = backend::cpu::best_set();
     int threads = 1;
     std::int64_t min_pixels = 0;           // 0: the package's
@@ -58,6 +65,11 @@ struct MemoryEstimate {
 // About how long a request takes, in milliseconds.
 struct TimeEstimate {
     double vision_ms = 0, prefill_ms = 0, token_ms = 0;
+};
+
+// Arithmetic and storage of each part, in words.
+struct PartReport {
+    std::string vision, decoder, head, kv;
 };
 
 struct AnswerOptions {
@@ -110,6 +122,8 @@ public:
     backend::cpu::CpuBackend& backend() { return *backend_; }
     const module::Weights& vision_weights() const { return vision_->module().weights(); }
     const module::Weights& text_weights() const { return decoder_->session().module().weights(); }
+    // What each part really uses: "bf16 arithmetic, bf16 weights"; of keys and values the storage.
+    PartReport precision_report() const;
     std::uint64_t weight_bytes() const { return vision_weights().bytes() + text_weights().bytes(); }
     std::uint64_t cache_bytes() const { return pool_->bytes(); }
     std::uint64_t activation_bytes() const;
@@ -145,7 +159,7 @@ private:
     std::unique_ptr<module::ScratchBlocks> scratch_;
     std::unique_ptr<module::Session> vision_;
     std::unique_ptr<generate::Decoder> decoder_;
-    std::optional<Speed> speed_;  // measured when first asked for
+    std::optional<Speed> vision_speed_, text_speed_;  // measured when first asked for
 };
 
 }  // namespace inkstone::runtime

@@ -66,6 +66,11 @@ EngineOptions engine_options(const hunyuan_ocr::RuntimeOptions& options) {
     refuse_negative("max_pixels", options.max_pixels);
     EngineOptions engine;
     engine.instruction_set = instruction_set(options.instruction_set);
+    const auto precision = [](hunyuan_ocr::Precision of_part) {
+        return of_part == hunyuan_ocr::Precision::bf16 ? Precision::bf16 : Precision::f32;
+    };
+    engine.precision = {precision(options.precision.vision), precision(options.precision.decoder),
+                        precision(options.precision.head), precision(options.precision.kv)};
     engine.threads = options.threads > 0 ? options.threads : physical_cores();
     engine.min_pixels = options.min_pixels;
     engine.max_pixels = options.max_pixels;

@@ -218,9 +218,11 @@ Profile Runtime::Implementation::profile(const internal::runtime::Answer& answer
     profile.activation_bytes = engine->activation_bytes();
     profile.backend = engine->backend().name();
     profile.instruction_set = engine->backend().instruction_set();
-    profile.vision_precision = "f32 arithmetic, " + engine->vision_weights().formats() + " weights";
-    profile.decoder_precision = "f32 arithmetic, " + engine->text_weights().formats() + " weights";
-    profile.head_precision = profile.decoder_precision;
+    internal::runtime::PartReport precision = engine->precision_report();
+    profile.vision_precision = std::move(precision.vision);
+    profile.decoder_precision = std::move(precision.decoder);
+    profile.head_precision = std::move(precision.head);
+    profile.kv_precision = std::move(precision.kv);
     profile.threads = engine->backend().threads();
     return profile;
 }

@@ -16,8 +16,9 @@ constexpr std::size_t kManyRowsOutputs = 512;
 constexpr int kRepeats = 3;
 
 // The shortest of some runs, in milliseconds.
-Result<double> time_linear(backend::Backend& backend, const tensor::PackedMatrix& matrix, std::size_t rows) {
-    INKSTONE_TRY(const auto product, TimedProduct::create(backend, matrix, rows));
+Result<double> time_linear(backend::Backend& backend, const tensor::PackedMatrix& matrix, ops::ElementType input,
+                           std::size_t rows) {
+    INKSTONE_TRY(const auto product, TimedProduct::create(backend, matrix, input, rows));
     double best = std::numeric_limits<double>::infinity();
     for (int repeat = 0; repeat <= kRepeats; ++repeat) {  // the first warms caches and threads
         INKSTONE_TRY(const double ms, product.run_ms());
@@ -29,16 +30,17 @@ Result<double> time_linear(backend::Backend& backend, const tensor::PackedMatrix
 }  // namespace
 
 Result<TimedProduct> TimedProduct::create(backend::Backend& backend, const tensor::PackedMatrix& matrix,
-                                          std::size_t rows) {
+                                          ops::ElementType input, std::size_t rows) {
     ops::Operator linear;
     linear.parameters = ops::Linear{};
-    linear.inputs = {{0, ops::Rows::token, matrix.inputs}};
-    linear.outputs = {{1, ops::Rows::token, matrix.outputs}};
+    linear.inputs = {{0, ops::Rows::token, matrix.inputs, input}};
+    linear.outputs = {{1, ops::Rows::token, matrix.outputs, ops::ElementType::f32}};
     linear.matrices = {matrix};
     TimedProduct product;
     product.rows_ = rows;
     INKSTONE_TRY(product.execution_, backend.prepare(linear));
-    INKSTONE_TRY(product.x_, backend.allocate(rows * matrix.inputs * sizeof(float), "time of a product"));
+    INKSTONE_TRY(product.x_, backend.allocate(rows * ops::row_stride(input, matrix.inputs) * sizeof(float),
+                                              "time of a product"));
     INKSTONE_TRY(product.y_, backend.allocate(rows * matrix.outputs * sizeof(float), "time of a product"));
     return product;
 }
@@ -58,24 +60,29 @@ Result<double> TimedProduct::run_ms() const {
 }
 
 Result<Speed> measure_speed(const module::Module& module) {
-    tensor::PackedMatrix largest, middle;
-    for (std::uint32_t i = 0; i < module.graph().matrices.size(); ++i) {
-        const tensor::PackedMatrix& matrix = module.weights().matrix({i});
-        if (matrix.bytes() > largest.bytes()) {
+    const graph::Graph& graph = module.graph();
+    graph::Matrix largest, middle;
+    const auto packed = [&](graph::Matrix matrix) { return module.weights().matrix(matrix); };
+    const auto input = [&](graph::Matrix matrix) {
+        return graph.matrices[matrix.index].bf16 ? ops::ElementType::bf16 : ops::ElementType::f32;
+    };
+    for (std::uint32_t i = 1; i < graph.matrices.size(); ++i) {
+        const std::size_t bytes = packed({i}).bytes();
+        if (bytes > packed(largest).bytes()) {
             middle = largest;
-            largest = matrix;
-        } else if (matrix.bytes() > middle.bytes()) {
-            middle = matrix;
+            largest = {i};
+        } else if (middle.index == largest.index || bytes > packed(middle).bytes()) {
+            middle = {i};
         }
     }
-    if (middle.data == nullptr) middle = largest;
-    middle.outputs = std::min(middle.outputs, kManyRowsOutputs);
+    tensor::PackedMatrix many = packed(middle);
+    many.outputs = std::min(many.outputs, kManyRowsOutputs);
     Speed speed;
-    INKSTONE_TRY(const double many_ms, time_linear(module.backend(), middle, kManyRows));
+    INKSTONE_TRY(const double many_ms, time_linear(module.backend(), many, input(middle), kManyRows));
     speed.operations_per_ms =
-        2.0 * static_cast<double>(kManyRows) * static_cast<double>(middle.outputs * middle.inputs) / many_ms;
-    INKSTONE_TRY(const double one_ms, time_linear(module.backend(), largest, 1));
-    speed.weight_bytes_per_ms = static_cast<double>(largest.bytes()) / one_ms;
+        2.0 * static_cast<double>(kManyRows) * static_cast<double>(many.outputs * many.inputs) / many_ms;
+    INKSTONE_TRY(const double one_ms, time_linear(module.backend(), packed(largest), input(largest), 1));
+    speed.weight_bytes_per_ms = static_cast<double>(packed(largest).bytes()) / one_ms;
     return speed;
 }
 

@@ -16,11 +16,12 @@ struct Speed {
     double weight_bytes_per_ms = 0;  // products of one row: reading weights
 };
 
-// One linear operator with the backend's own execution, to be timed. The matrix must outlive it. Errors: out_of_memory,
-// cancelled, those of Backend::prepare.
+// One linear operator with the backend's own execution, to be timed, on inputs of this type. The matrix must outlive
+// it. Errors: out_of_memory, cancelled, those of Backend::prepare.
 class TimedProduct {
 public:
-    static Result<TimedProduct> create(backend::Backend& backend, const tensor::PackedMatrix& matrix, std::size_t rows);
+    static Result<TimedProduct> create(backend::Backend& backend, const tensor::PackedMatrix& matrix,
+                                       ops::ElementType input, std::size_t rows);
     Result<double> run_ms() const;
 
 private:

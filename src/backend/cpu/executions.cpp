@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <string>
 #include <utility>
 
 #include "backend/cpu/execution_support.h"
@@ -27,6 +28,8 @@ using ops::Operator;
 
 // Query rows of attention that share one pass over the cached blocks.
 constexpr std::size_t kQueryRowsPerChunk = 48;
+// Widest row that a norm writes as bf16: it waits on the stack to be rounded.
+constexpr std::size_t kWidestRounded = 16384;
 
 struct Maker {
     const Operator& op;
@@ -38,20 +41,41 @@ struct Maker {
 
     std::unique_ptr<Execution> operator()(const ops::Linear&) const { return make_linear(op, kernels, pool); }
 
+    // A norm of the rows of x, `groups` of them in each; written as bf16 a row passes through a buffer.
+    template <class Arguments>
+    std::unique_ptr<Execution> norm(void (*kernel)(const Arguments&, std::size_t, std::size_t), const Arguments& bound,
+                                    std::size_t groups) const {
+        return wrap([bound, groups, x = in(), y = out(), kernel, round = kernels.round_bf16,
+                     &pool = pool](const RunContext& context) {
+            Arguments arguments = bound;
+            arguments.x = memory<const float>(context, x);
+            if (y.type == ops::ElementType::f32) {
+                arguments.y = memory<float>(context, y);
+                arguments.rows = rows(context, x) * groups;
+                return share(pool, arguments.rows, arguments.width,
+                             [&](std::size_t first, std::size_t end) { kernel(arguments, first, end); });
+            }
+            return share(pool, rows(context, x), x.width, [&](std::size_t first, std::size_t end) {
+                alignas(64) float buffer[kWidestRounded];
+                const std::size_t stride = ops::row_stride(y.type, y.width);
+                Arguments row = arguments;
+                row.y = buffer;
+                row.rows = groups;
+                for (std::size_t r = first; r < end; ++r) {
+                    row.x = arguments.x + r * x.width;
+                    kernel(row, 0, groups);
+                    round({buffer, memory<std::uint16_t>(context, y) + r * stride, 1, x.width, x.width, stride}, 0, 1);
+                }
+            });
+        });
+    }
+
     std::unique_ptr<Execution> operator()(const ops::RmsNorm& parameters) const {
         ops::rms_norm::Arguments bound;
         bound.weight = op.vectors[0];
         bound.epsilon = parameters.epsilon;
         bound.width = in().width / parameters.groups;
-        return wrap([bound, groups = parameters.groups, x = in(), y = out(), kernel = kernels.rms_norm,
-                     &pool = pool](const RunContext& context) {
-            ops::rms_norm::Arguments arguments = bound;
-            arguments.x = memory<const float>(context, x);
-            arguments.y = memory<float>(context, y);
-            arguments.rows = rows(context, x) * groups;
-            return share(pool, arguments.rows, arguments.width,
-                         [&](std::size_t first, std::size_t end) { kernel(arguments, first, end); });
-        });
+        return norm(kernels.rms_norm, bound, parameters.groups);
     }
 
     std::unique_ptr<Execution> operator()(const ops::LayerNorm& parameters) const {
@@ -60,12 +84,18 @@ struct Maker {
         bound.bias = op.vectors[1];
         bound.epsilon = parameters.epsilon;
         bound.width = in().width;
-        return wrap([bound, x = in(), y = out(), kernel = kernels.layer_norm, &pool = pool](const RunContext& context) {
-            ops::layer_norm::Arguments arguments = bound;
+        return norm(kernels.layer_norm, bound, 1);
+    }
+
+    std::unique_ptr<Execution> operator()(const ops::RoundBf16&) const {
+        return wrap([x = in(), y = out(), kernel = kernels.round_bf16, &pool = pool](const RunContext& context) {
+            ops::round_bf16::Arguments arguments;
             arguments.x = memory<const float>(context, x);
-            arguments.y = memory<float>(context, y);
+            arguments.y = memory<std::uint16_t>(context, y);
             arguments.rows = rows(context, x);
-            return share(pool, arguments.rows, arguments.width,
+            arguments.width = arguments.x_stride = x.width;
+            arguments.y_stride = ops::row_stride(y.type, y.width);
+            return share(pool, arguments.rows, x.width,
                          [&](std::size_t first, std::size_t end) { kernel(arguments, first, end); });
         });
     }
@@ -144,7 +174,7 @@ struct Maker {
     }
 
     std::unique_ptr<Execution> operator()(const ops::Attention& parameters) const {
-        return wrap([parameters, q = in(0), k = in(1), v = in(2), y = out(), kernel = kernels.attention,
+        return wrap([parameters, q = in(0), k = in(1), v = in(2), y = out(), &kernels = kernels,
                      &pool = pool](const RunContext& context) {
             const KvView& kv = context.kv;
             const std::size_t count = rows(context, q);
@@ -164,23 +194,28 @@ struct Maker {
                 }))
                 return false;
 
-            ops::attention::Arguments arguments;
-            arguments.q = memory<const float>(context, q);
-            arguments.y = memory<float>(context, y);
-            arguments.blocks = kv.blocks;
-            arguments.row_sequence = kv.row_sequence;
-            arguments.row_visible = kv.row_visible;
-            arguments.rows = count;
-            arguments.heads = parameters.heads;
-            arguments.block_offset = store.block_offset;
-            arguments.layout = kv.layout;
-            arguments.scale = parameters.scale;
-            const std::size_t row_chunks = (count + kQueryRowsPerChunk - 1) / kQueryRowsPerChunk;
-            // Heads outside, so that neighbours in time read the same keys and values.
-            return pool.run(row_chunks * kv.layout.kv_heads, [&](std::size_t item) {
-                const std::size_t head = item / row_chunks, row = item % row_chunks * kQueryRowsPerChunk;
-                kernel(arguments, row, std::min(count, row + kQueryRowsPerChunk), head, head + 1);
-            });
+            // How keys and values are stored says in which arithmetic they are read.
+            const auto attend = [&](auto arguments, auto kernel) {
+                arguments.q = memory<const float>(context, q);
+                arguments.y = memory<float>(context, y);
+                arguments.blocks = kv.blocks;
+                arguments.row_sequence = kv.row_sequence;
+                arguments.row_visible = kv.row_visible;
+                arguments.rows = count;
+                arguments.heads = parameters.heads;
+                arguments.block_offset = store.block_offset;
+                arguments.layout = kv.layout;
+                arguments.scale = parameters.scale;
+                const std::size_t row_chunks = (count + kQueryRowsPerChunk - 1) / kQueryRowsPerChunk;
+                // Heads outside, so that neighbours in time read the same keys and values.
+                return pool.run(row_chunks * kv.layout.kv_heads, [&](std::size_t item) {
+                    const std::size_t head = item / row_chunks, row = item % row_chunks * kQueryRowsPerChunk;
+                    kernel(arguments, row, std::min(count, row + kQueryRowsPerChunk), head, head + 1);
+                });
+            };
+            return kv.layout.storage == tensor::KvStorage::bf16
+                       ? attend(ops::attention_bf16::Arguments{}, kernels.attention_bf16)
+                       : attend(ops::attention::Arguments{}, kernels.attention);
         });
     }
 
@@ -283,10 +318,38 @@ struct Maker {
     }
 };
 
+// Which operators read and write bf16, and how wide.
+Status check_types(const Operator& operation) {
+    const auto refuse = [&](std::string message) {
+        return Error{ErrorCode::unsupported, "prepare", std::string(ops::name_of(operation.parameters)),
+                     std::move(message) + "; choose precision f32"};
+    };
+    const bool product = std::holds_alternative<ops::Linear>(operation.parameters);
+    const bool norm = std::holds_alternative<ops::RmsNorm>(operation.parameters) ||
+                      std::holds_alternative<ops::LayerNorm>(operation.parameters);
+    for (std::size_t i = 0; i < operation.inputs.size(); ++i)
+        if (operation.inputs[i].type == ops::ElementType::bf16 && !(product && i == 0))
+            return refuse("input " + std::to_string(i) + " is bf16, expected f32");
+    for (const Operand& output : operation.outputs) {
+        if (output.type != ops::ElementType::bf16) continue;
+        if (!product && !norm && !std::holds_alternative<ops::RoundBf16>(operation.parameters))
+            return refuse("the output is bf16, expected f32");
+        if (norm && output.width > kWidestRounded)
+            return refuse("a row of " + std::to_string(output.width) +
+                          " elements is written as bf16, expected at most " + std::to_string(kWidestRounded));
+    }
+    if (product && operation.inputs[0].type == ops::ElementType::bf16)
+        for (const tensor::PackedMatrix& matrix : operation.matrices)
+            if (matrix.format != tensor::WeightFormat::bf16)
+                return refuse("the input is bf16 and a matrix is not, expected bf16 for both");
+    return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Execution>> make_execution(const Operator& operation, const KernelTable& kernels,
                                                   ThreadPool& pool) {
+    INKSTONE_CHECK(check_types(operation));
     return std::visit(Maker{operation, kernels, pool}, operation.parameters);
 }
 

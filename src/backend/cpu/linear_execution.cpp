@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <vector>
 
 #include "backend/cpu/execution_support.h"
@@ -14,6 +15,7 @@
 namespace inkstone::backend::cpu {
 namespace {
 
+using ops::ElementType;
 using ops::Epilogue;
 using ops::Operand;
 using tensor::kTileOutputs;
@@ -99,21 +101,12 @@ public:
         return pool_.run(division.items(), [&](std::size_t item) {
             const Range item_rows = division.item_rows(item);
             Range left = division.item_tiles(item);
-            if (epilogue_ != Epilogue::none) {
-                const std::size_t step = std::max<std::size_t>(1, kBlockFloats / (item_rows.count() * kTileOutputs));
-                for (; left.first < left.end; left.first += step)
-                    run_block(context, item_rows, {left.first, std::min(left.end, left.first + step)});
-                return;
-            }
             std::size_t before = 0;  // tiles of earlier matrices
             for (std::size_t i = 0; i < products_.size() && left.first < left.end; ++i) {
                 const std::size_t end = before + products_[i].weight.tiles();
-                const Range part{left.first - before, std::min(left.end, end) - before};
                 if (left.first < end) {
-                    const Range columns = products_[i].outputs(part);
-                    const std::size_t stride = outputs_[i].width;
-                    multiply(context, products_[i], item_rows, part,
-                             memory<float>(context, outputs_[i]) + item_rows.first * stride + columns.first, stride);
+                    const Range part{left.first - before, std::min(left.end, end) - before};
+                    run_part(context, i, item_rows, part);
                     left.first = before + part.end;
                 }
                 before = end;
@@ -122,55 +115,83 @@ public:
     }
 
 private:
+    // Some tiles of one output: straight into its memory, or in blocks that something is still done to.
+    void run_part(const RunContext& context, std::size_t output, Range item_rows, Range tiles) const {
+        const Operand& y = outputs_[output];
+        if (epilogue_ == Epilogue::none && y.type == ElementType::f32) {
+            const std::size_t first = item_rows.first * y.width + products_[output].outputs(tiles).first;
+            multiply(context, products_[output], item_rows, tiles, memory<float>(context, y) + first, y.width);
+            return;
+        }
+        const std::size_t step = std::max<std::size_t>(1, kBlockFloats / (item_rows.count() * kTileOutputs));
+        for (; tiles.first < tiles.end; tiles.first += step)
+            run_block(context, output, item_rows, {tiles.first, std::min(tiles.end, tiles.first + step)});
+    }
+
     // The product's outputs of these rows and tiles, written from y on.
     void multiply(const RunContext& context, const Product& product, Range item_rows, Range tiles, float* y,
                   std::size_t y_stride) const {
-        const Range columns = product.outputs(tiles);
-        ops::linear::Arguments part;
-        part.x_stride = inputs_[0].width;
-        part.x = memory<const float>(context, inputs_[0]) + item_rows.first * part.x_stride;
-        part.y = y;
-        part.y_stride = y_stride;
-        part.weight = product.weight;
-        part.weight.data = product.weight.tile(tiles.first);
-        part.weight.outputs = columns.count();
-        part.bias = product.bias == nullptr ? nullptr : product.bias + columns.first;
-        part.rows = item_rows.count();
-        kernels_.linear(part, 0, part.rows, 0, tiles.count());
+        const Operand& x = inputs_[0];
+        const auto run_kernel = [&](auto part, auto kernel, auto* input) {
+            const Range columns = product.outputs(tiles);
+            part.x_stride = ops::row_stride(x.type, x.width);
+            part.x = input + item_rows.first * part.x_stride;
+            part.y = y;
+            part.y_stride = y_stride;
+            part.weight = product.weight;
+            part.weight.data = product.weight.tile(tiles.first);
+            part.weight.outputs = columns.count();
+            part.bias = product.bias == nullptr ? nullptr : product.bias + columns.first;
+            part.rows = item_rows.count();
+            kernel(part, 0, part.rows, 0, tiles.count());
+        };
+        if (x.type == ElementType::bf16)
+            run_kernel(ops::linear_bf16::Arguments{}, kernels_.linear_bf16, memory<const std::uint16_t>(context, x));
+        else
+            run_kernel(ops::linear::Arguments{}, kernels_.linear, memory<const float>(context, x));
     }
 
-    // The same with the epilogue: the block waits on the stack.
-    void run_block(const RunContext& context, Range item_rows, Range tiles) const {
+    // A block waits on the stack for its epilogue, then goes to its memory.
+    void run_block(const RunContext& context, std::size_t output, Range item_rows, Range tiles) const {
         alignas(64) float block[kBlockFloats];
-        const Range columns = products_[0].outputs(tiles);
-        const std::size_t width = columns.count(), y_stride = outputs_[0].width;
-        assert(item_rows.count() * width <= kBlockFloats);
-        multiply(context, products_[0], item_rows, tiles, block, width);
-        const std::size_t first = item_rows.first * y_stride + columns.first;
-        float* y = memory<float>(context, outputs_[0]) + first;
+        const Range columns = products_[output].outputs(tiles);
+        const std::size_t width = columns.count(), count = item_rows.count() * width;
+        assert(count <= kBlockFloats);
+        multiply(context, products_[output], item_rows, tiles, block, width);
         switch (epilogue_) {
+            case Epilogue::none:
+                break;
             case Epilogue::gelu:
-                for (std::size_t row = 0; row < item_rows.count(); ++row)
-                    kernels_.gelu({block + row * width, y + row * y_stride, width}, 0, width);
+                kernels_.gelu({block, block, count}, 0, count);
                 break;
             case Epilogue::add: {
-                const float* residual = memory<const float>(context, inputs_[1]) + first;
-                for (std::size_t row = 0; row < item_rows.count(); ++row)
-                    kernels_.add({residual + row * y_stride, block + row * width, y + row * y_stride, width}, 0, width);
+                const std::size_t stride = inputs_[1].width;
+                const float* other =
+                    memory<const float>(context, inputs_[1]) + item_rows.first * stride + columns.first;
+                for (std::size_t row = 0; row < item_rows.count(); ++row) {
+                    float* sums = block + row * width;
+                    kernels_.add({other + row * stride, sums, sums, width}, 0, width);
+                }
                 break;
             }
             case Epilogue::silu_multiply: {
                 alignas(64) float up[kBlockFloats];
                 multiply(context, products_[1], item_rows, tiles, up, width);
-                const std::size_t count = item_rows.count() * width;
                 kernels_.silu({block, block, count}, 0, count);
-                for (std::size_t row = 0; row < item_rows.count(); ++row)
-                    kernels_.multiply({block + row * width, up + row * width, y + row * y_stride, width}, 0, width);
+                kernels_.multiply({block, up, block, count}, 0, count);
                 break;
             }
-            case Epilogue::none:
-                break;
         }
+        const Operand& y = outputs_[output];
+        const std::size_t stride = ops::row_stride(y.type, y.width), first = item_rows.first * stride + columns.first;
+        if (y.type == ElementType::bf16) {
+            auto* to = memory<std::uint16_t>(context, y) + first;
+            kernels_.round_bf16({block, to, item_rows.count(), width, width, stride}, 0, item_rows.count());
+            return;
+        }
+        float* to = memory<float>(context, y) + first;
+        for (std::size_t row = 0; row < item_rows.count(); ++row)
+            std::memcpy(to + row * stride, block + row * width, width * sizeof(float));
     }
 
     Epilogue epilogue_;

@@ -1,7 +1,10 @@
-// Rewritings of a graph that keep its meaning and save passes over memory. model/ writes graphs as the paper does; what
-// runs is the same graph after these. Each leaves outputs and taps as values of the graph, with the same bits, and
-// never takes away a value that something else reads. None knows a backend.
+// Rewritings of a graph before it is lowered. model/ writes graphs as the paper does; what runs is the same graph after
+// these. Each leaves outputs and taps as values of the graph, and never takes away a value that something else reads;
+// none knows a backend. All but use_bf16 save passes over memory and change no bit.
 #pragma once
+
+#include <functional>
+#include <string_view>
 
 #include "graph/graph.h"
 
@@ -21,5 +24,11 @@ Graph fuse_head_norms(Graph graph);
 
 // All of the above, in the order in which each finds most.
 Graph fuse(Graph graph);
+
+// The products of the stages that `chosen` names compute in BF16 arithmetic: their matrices are kept in bf16, and their
+// inputs are values of bf16, written so by the norm or product that makes them or else by a node of their own. All that
+// is between products stays f32: residual stream, norms, activations, softmax. This pass does change the result: by the
+// rounding of weights and inputs. Run after fuse, it finds more values that are written as bf16 at once.
+Graph use_bf16(Graph graph, const std::function<bool(std::string_view stage)>& chosen);
 
 }  // namespace inkstone::graph::passes

@@ -18,6 +18,8 @@ public:
     // The node that alone reads a value, once, and after which nothing needs it; nothing when there are more readers,
     // or the value is an output or a tap.
     std::optional<std::size_t> only_reader(Value value) const;
+    // How often nodes read a value; an output or a tap counts as read by two more.
+    std::size_t count(Value value) const { return uses_[value.index].reads; }
     // The node that makes a value; nothing for an input of the graph.
     std::optional<std::size_t> maker(Value value) const;
 
