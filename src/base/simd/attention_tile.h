@@ -15,6 +15,9 @@
 //   kPositions, kHeadDim          positions of a block; the largest head_dim
 //   kSlack                        by how much scores may pass the maximum before it follows
 //   kHalves                       whether Half exists: eight lanes, for a head_dim that ends in the middle of sixteen
+//   columns_at_once(lines)        columns of 16 lanes that so many lines take at once: what fits into the registers,
+//   with
+//                                 sums enough to hide the latency of a product
 //   multiply(words, x, stride, sum)           sum[l][c] += words of column c times x[l * stride], one step
 //   multiply_edge(words, x, stride, i, count, sum)   the same for step i of the positions, of which line l sees the
 //                                 first count[l] only: what it does not see must not touch its sums
@@ -47,18 +50,18 @@ class AttentionTile {
     static_assert(kBlockLanes == 4);
     static constexpr std::size_t kWordBytes = 4, kLaneBytes = Lanes::kCount * kWordBytes, kCacheLine = 64;
 
-    // Lines at once, and columns of 16 lanes that so many lines take at once: what fits into the registers, sums and
-    // operands, with sums enough to hide the latency of a product. The portable form's cost is its emulated fma: more
+    // Lines at once, as their sums and operands fit into the registers; whether lines that see different numbers of
+    // positions are told apart by masks, or one after the other. The portable form's cost is its emulated fma: more
     // lines at once would only make it longer.
 #if defined(INKSTONE_ISA_avx512) || defined(INKSTONE_ISA_avx512_bf16)
     static constexpr std::size_t kGroupLines = 6;
-    static constexpr std::size_t columns_at_once(std::size_t) { return 4; }
+    static constexpr bool kMaskedEdges = true;
 #elif defined(INKSTONE_ISA_avx2)
     static constexpr std::size_t kGroupLines = 6;
-    static constexpr std::size_t columns_at_once(std::size_t lines) { return lines == 1 ? 4 : lines == 2 ? 2 : 1; }
+    static constexpr bool kMaskedEdges = false;
 #else
     static constexpr std::size_t kGroupLines = 1;
-    static constexpr std::size_t columns_at_once(std::size_t) { return 1; }
+    static constexpr bool kMaskedEdges = false;
 #endif
     static constexpr std::size_t kManyGroups = 4;
 
@@ -205,7 +208,7 @@ private:
     }
     template <std::size_t kLines, Fetch kFetch>
     [[gnu::noinline]] static void score_group(std::size_t columns, Scoring& s) {
-        score_all_columns<kLines, columns_at_once(kLines), kFetch>(columns, s);
+        score_all_columns<kLines, Arithmetic::columns_at_once(kLines), kFetch>(columns, s);
     }
 
     // output[l][first column ...] += weights of line l times values, step after step.
@@ -229,16 +232,45 @@ private:
             values += stride;
         }
         a.fetch = fetch;
-        // What only some lines see is added under masks: a position that a line does not see must not even be
-        // multiplied by zero.
-        for (std::size_t i = a.common_steps; i < a.steps; ++i) {
-            Arithmetic::template multiply_edge<Vector, kLines, kColumns>(a.values + i * stride, a.weights + i,
-                                                                         kWeightStride, i, a.count, sum);
+        // A position that a line does not see must not even be multiplied by zero.
+        if constexpr (kMaskedEdges) {
+            for (std::size_t i = a.common_steps; i < a.steps; ++i) {
+                Arithmetic::template multiply_edge<Vector, kLines, kColumns>(a.values + i * stride, a.weights + i,
+                                                                             kWeightStride, i, a.count, sum);
+            }
         }
 #pragma GCC unroll 8
         for (std::size_t l = 0; l < kLines; ++l) {
 #pragma GCC unroll 4
             for (std::size_t c = 0; c < kColumns; ++c) sum[l][c].store(a.output + l * a.padded + c * Vector::kCount);
+        }
+        if constexpr (!kMaskedEdges) {
+            if (a.common_steps < a.steps) add_edges<Vector, kLines, kColumns>(a);
+        }
+    }
+
+    // What only some lines see, for one line after the other.
+    template <class Vector, std::size_t kLines, std::size_t kColumns>
+    [[gnu::noinline]] static void add_edges(const Addition& a) {
+        const std::size_t stride = a.padded * kWordBytes;
+        for (std::size_t l = 0; l < kLines; ++l) {
+            const std::size_t whole = a.count[l] / kStep;
+            const Element* weights = a.weights + l * kWeightStride;
+            Vector sum[1][kColumns];
+#pragma GCC unroll 4
+            for (std::size_t c = 0; c < kColumns; ++c)
+                sum[0][c] = Vector::load(a.output + l * a.padded + c * Vector::kCount);
+            for (std::size_t i = a.common_steps; i < whole; ++i) {
+                Arithmetic::template multiply<Vector, 1, kColumns>(a.values + i * stride, weights + i, 0, sum);
+            }
+            if constexpr (kStep > 1) {
+                if (a.count[l] % kStep != 0) {
+                    Arithmetic::template multiply_edge<Vector, 1, kColumns>(a.values + whole * stride, weights + whole,
+                                                                            0, whole, a.count + l, sum);
+                }
+            }
+#pragma GCC unroll 4
+            for (std::size_t c = 0; c < kColumns; ++c) sum[0][c].store(a.output + l * a.padded + c * Vector::kCount);
         }
     }
 
@@ -261,12 +293,12 @@ private:
             using Half = typename Arithmetic::Half;
             const std::size_t rest = head_dim % Lanes::kCount;
             if (rest > 0 && rest <= Half::kCount) {
-                add_all_columns<kLines, columns_at_once(kLines), kFetch>(head_dim / Lanes::kCount, a);
+                add_all_columns<kLines, Arithmetic::columns_at_once(kLines), kFetch>(head_dim / Lanes::kCount, a);
                 add_columns<Half, kLines, 1, kFetch>(a);
                 return;
             }
         }
-        add_all_columns<kLines, columns_at_once(kLines), kFetch>(a.padded / Lanes::kCount, a);
+        add_all_columns<kLines, Arithmetic::columns_at_once(kLines), kFetch>(a.padded / Lanes::kCount, a);
     }
 
     // score_group and add_group for a number of lines known at run time.
@@ -340,7 +372,9 @@ private:
         Lanes weight[kBlockLanes];
 #pragma GCC unroll 4
         for (std::size_t c = 0; c < kBlockLanes; ++c) {
-            weight[c] = Arithmetic::exponential(score[c] - shift);
+            // Loaded again rather than kept: sixteen registers do not hold all of this.
+            const Lanes again = kWhole ? Lanes::load(scores + c * Lanes::kCount) : score[c];
+            weight[c] = Arithmetic::exponential(again - shift);
             if constexpr (!kWhole) weight[c] = select(seen[c], weight[c], Lanes::zero());
         }
         Arithmetic::store_weights(weight, scores, sum_at);

@@ -49,10 +49,6 @@ struct HalfLanes {
 INKSTONE_INLINE HalfLanes fma(HalfLanes a, HalfLanes b, HalfLanes c) {
     return {inkstone::portable::exact_fma(a.low, b.low, c.low), inkstone::portable::exact_fma(a.high, b.high, c.high)};
 }
-INKSTONE_INLINE HalfLanes select(Mask mask, HalfLanes a, HalfLanes b) {
-    return {inkstone::portable::select(mask.quads[0], a.low, b.low),
-            inkstone::portable::select(mask.quads[1], a.high, b.high)};
-}
 #endif
 
 struct FloatArithmetic {
@@ -61,6 +57,13 @@ struct FloatArithmetic {
     static constexpr std::size_t kStep = 1, kPositions = tensor::kBlockPositions, kHeadDim = kMaximumHeadDim;
     static constexpr float kSlack = attention::kSlack;
     static constexpr bool kHalves = kHasHalves;
+#if defined(INKSTONE_ISA_avx512)
+    static constexpr std::size_t columns_at_once(std::size_t) { return 4; }
+#elif defined(INKSTONE_ISA_avx2)
+    static constexpr std::size_t columns_at_once(std::size_t lines) { return lines == 1 ? 4 : lines == 2 ? 2 : 1; }
+#else
+    static constexpr std::size_t columns_at_once(std::size_t) { return 1; }
+#endif
 
     template <class Vector, std::size_t kLines, std::size_t kColumns>
     INKSTONE_INLINE static void multiply(const std::byte* words, const float* x, std::size_t stride,

@@ -35,7 +35,7 @@ struct Shape {
 // the other layers of each page are NaN.
 class Problem {
 public:
-    Problem(const Shape& shape, const Batch& batch, float query_scale = 1.0f) {
+    Problem(const Shape& shape, const Batch& batch, float query_scale = 1.0f, float value_scale = 1.0f) {
         const tensor::KvLayout layout{
             .layers = 3, .kv_heads = shape.kv_heads, .head_dim = shape.head_dim, .storage = tensor::KvStorage::bf16};
         const std::size_t offset = layout.layer_offset(1);
@@ -52,7 +52,7 @@ public:
                 const std::size_t count = std::min(positions - first, tensor::kBlockPositions);
                 memory_.push_back(std::vector<float>(layout.page_bytes() / sizeof(float), kNaN));
                 auto* page = reinterpret_cast<std::byte*>(memory_.back().data());
-                fill(layout, count, page + offset, seed++);
+                fill(layout, count, value_scale, page + offset, seed++);
                 pages_[sequence].push_back(page);
             }
         }
@@ -90,7 +90,8 @@ public:
     }
 
 private:
-    static void fill(const tensor::KvLayout& layout, std::size_t count, std::byte* block, std::uint32_t seed) {
+    static void fill(const tensor::KvLayout& layout, std::size_t count, float value_scale, std::byte* block,
+                     std::uint32_t seed) {
         const std::size_t padded = layout.padded_head_dim();
         const std::vector<float> numbers = random_floats(layout.kv_heads * layout.head_dim * count * 2, seed);
         auto number = numbers.begin();
@@ -100,7 +101,7 @@ private:
             for (std::size_t d = 0; d < layout.head_dim; ++d) {
                 for (std::size_t j = 0; j < count; ++j) {
                     keys[(d / 2 * tensor::kBlockPositions + j) * 2 + d % 2] = tensor::bf16_from_float(*number++);
-                    values[(j / 2 * padded + d) * 2 + j % 2] = tensor::bf16_from_float(*number++);
+                    values[(j / 2 * padded + d) * 2 + j % 2] = tensor::bf16_from_float(*number++ * value_scale);
                 }
             }
         }
@@ -186,6 +187,12 @@ TEST(AttentionBf16, SeveralSequencesInOneCall) {
 
 // Scores far apart, so that most weights underflow and the maximum jumps between blocks.
 TEST(AttentionBf16, SteepScoresEqualReference) { check(Problem({4, 2, 24}, {causal(9, 200)}, 100.0f), "steep"); }
+
+// Values about the smallest normal number: their products with weights are flushed to zero.
+TEST(AttentionBf16, DenormalProductsEqualReference) {
+    check(Problem({4, 2, 24}, {causal(9, 131)}, 1.0f, 0x1p-122f), "tiny values");
+    check(Problem({2, 2, 72}, {causal(3, 65)}, 40.0f, 0x1p-120f), "tiny values, steep");
+}
 
 TEST(AttentionBf16, AwkwardQueriesEqualReference) {
     Problem problem({2, 1, 24}, {causal(6, 70)});

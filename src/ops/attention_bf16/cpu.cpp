@@ -35,6 +35,16 @@ struct PairArithmetic {
     static constexpr std::size_t kStep = 2, kPositions = tensor::kBlockPositions, kHeadDim = kMaximumHeadDim;
     static constexpr float kSlack = attention_bf16::kSlack;
     static constexpr bool kHalves = false;
+    // Without BF16 instructions a column takes two registers on its way.
+#if defined(INKSTONE_ISA_avx512_bf16)
+    static constexpr std::size_t columns_at_once(std::size_t) { return 4; }
+#elif defined(INKSTONE_ISA_avx512)
+    static constexpr std::size_t columns_at_once(std::size_t) { return 2; }
+#elif defined(INKSTONE_ISA_avx2)
+    static constexpr std::size_t columns_at_once(std::size_t lines) { return lines == 1 ? 2 : 1; }
+#else
+    static constexpr std::size_t columns_at_once(std::size_t) { return 1; }
+#endif
 
     // sum[l][c] = dot(words of column c, pairs[l * stride], sum[l][c]), the second of each pair first.
     template <class, std::size_t kLines, std::size_t kColumns>
