@@ -110,7 +110,8 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_flag("--json", raw.json, "one JSON object for each picture, one a line")->group("Output");
     app.add_flag("--stats", raw.stats, "what each picture needs and takes: memory, times, speeds; on stderr")
         ->group("Output");
-    app.add_flag("--verbose", raw.verbose, "what loading the model took, on stderr")->group("Output");
+    app.add_flag("--verbose", raw.verbose, "what loading the model took, and the memory of each page, on stderr")
+        ->group("Output");
     app.add_flag("--quiet", raw.quiet, "no notes and no progress on stderr")->group("Output");
     app.add_flag("--list-tasks", raw.list_tasks, "print the tasks of the model, the default first")->group("Other");
     app.add_flag("--version", raw.version, "print the version")->group("Other");

@@ -178,7 +178,11 @@ private:
             say(name + ": the text may be cut: the answer began to repeat itself after " +
                 std::to_string(result.tokens.size()) + " tokens; --repetition-guard off reads on");
         }
-        if (options_.stats) say(statistics_text(name, result));
+        if (options_.stats) {
+            say(statistics_text(name, result));
+        } else if (options_.verbose) {
+            say(name + ": memory: " + memory_text(result.profile));
+        }
     }
 
     hunyuan_ocr::Runtime& runtime_;

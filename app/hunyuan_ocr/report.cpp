@@ -46,6 +46,13 @@ std::string estimate_text(std::string_view name, const hunyuan_ocr::Estimate& es
                   estimate.prefill_ms / 1000, estimate.token_ms);
 }
 
+std::string memory_text(const hunyuan_ocr::Profile& profile) {
+    return format("weights %.1f MiB, cache %.1f MiB, activations %.1f MiB, peak resident %.1f MiB",
+                  static_cast<double>(profile.weight_bytes) / kMebibyte,
+                  static_cast<double>(profile.cache_bytes) / kMebibyte,
+                  static_cast<double>(profile.activation_bytes) / kMebibyte, peak_resident_mebibytes());
+}
+
 std::string statistics_text(std::string_view name, const hunyuan_ocr::Result& result) {
     const hunyuan_ocr::ImageInfo& image = result.image;
     const hunyuan_ocr::Profile& profile = result.profile;
@@ -64,10 +71,7 @@ std::string statistics_text(std::string_view name, const hunyuan_ocr::Result& re
     stage("sample", profile.sample_ms);
     stage("detokenize", profile.detokenize_ms);
     stage("total", profile.total_ms);
-    text += format("  memory        weights %.1f MiB, cache %.1f MiB, activations %.1f MiB, peak resident %.1f MiB\n",
-                   static_cast<double>(profile.weight_bytes) / kMebibyte,
-                   static_cast<double>(profile.cache_bytes) / kMebibyte,
-                   static_cast<double>(profile.activation_bytes) / kMebibyte, peak_resident_mebibytes());
+    text += "  memory        " + memory_text(profile) + "\n";
     text += "  ran on        " + profile.backend + " (" + profile.instruction_set + "), " +
             std::to_string(profile.threads) + " threads; vision " + profile.vision_precision + ", decoder " +
             profile.decoder_precision + ", head " + profile.head_precision + "\n";

@@ -13,9 +13,9 @@ namespace inkstone::image {
 
 namespace {
 
+using inkstone::testing::largest_request_bytes;
 using testing::crc32;
 using testing::golden_path;
-using inkstone::testing::largest_request_bytes;
 using testing::read_bytes;
 
 std::uint64_t read_number(std::span<const std::byte> bytes, std::size_t offset, std::size_t width, bool big_endian) {

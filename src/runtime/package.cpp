@@ -13,7 +13,8 @@ namespace {
 // A folder with inkstone.json holds weights in a format of ours, of which this version reads none.
 Status check_format(const std::filesystem::path& folder) {
     std::error_code error;
-    if (!std::filesystem::exists(folder / "inkstone.json", error)) return {};
+    // A link that leads nowhere is a file that is missing, not a folder without one.
+    if (!std::filesystem::exists(std::filesystem::symlink_status(folder / "inkstone.json", error))) return {};
     INKSTONE_TRY(const format::Json json, format::Json::read(folder / "inkstone.json"));
     INKSTONE_TRY(const std::int64_t version, json.integer("version"));
     return json.error(ErrorCode::unsupported, "version",

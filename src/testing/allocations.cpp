@@ -3,10 +3,6 @@
 
 #include <cstdint>
 
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/allocator_interface.h>
-#endif
-
 namespace inkstone::testing {
 
 std::atomic<std::size_t> largest_request_bytes{0};
@@ -21,6 +17,10 @@ void note(std::size_t bytes) {
 }  // namespace inkstone::testing
 
 #if defined(__SANITIZE_ADDRESS__)
+
+// As sanitizer/allocator_interface.h declares it, which not every compiler installs.
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, std::size_t),
+                                                         void (*on_free)(const volatile void*));
 
 namespace {
 // The sanitizer has its own allocator, which tells of every request that it serves; one that it refuses ends the test.

@@ -30,7 +30,7 @@ struct Cut {
 #if defined(INKSTONE_ISA_avx512)
 // 24 accumulators, 2 or 4 weights and an input of 32 registers. 4 groups read whole lines and few inputs, and their
 // weights may come from the second-level cache.
-constexpr std::size_t kStreamedRows = 5, kFewRows = 12;
+constexpr std::size_t kStreamedRows = 2, kFewRows = 12;
 using Few = Cut<12, 2, 128, false>;
 using Many = Cut<6, 4, 1152, false>;
 using ManyHalves = Cut<12, 2, 128, true>;
@@ -171,8 +171,8 @@ template <class Weights, std::size_t kRows, std::size_t kGroups, bool kWhole>
         }
     };
     for (std::size_t step = 0; step < inputs / Weights::kInputs; ++step) {
-        __builtin_prefetch(prefetch.begin, 0, 2);
-        __builtin_prefetch(prefetch.begin + prefetch.second, 0, 2);
+        __builtin_prefetch(prefetch.begin, 0, 3);
+        __builtin_prefetch(prefetch.begin + prefetch.second, 0, 3);
         prefetch.begin += prefetch.advance;
         multiply_step(Weights::kInputs);
         weights += Weights::kStepBytes;

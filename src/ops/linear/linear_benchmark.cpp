@@ -112,17 +112,17 @@ private:
                        "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");                                                  \
     }
 #define INKSTONE_STEP(op, r, n) op " %%" r "0,%%" r "1,%%" r #n "\n"
-#define INKSTONE_CHAINS(op, r)                                                                                         \
-    INKSTONE_STEP(op, r, 2)                                                                                            \
-    INKSTONE_STEP(op, r, 3)                                                                                            \
-    INKSTONE_STEP(op, r, 4)                                                                                            \
-    INKSTONE_STEP(op, r, 5)                                                                                            \
-    INKSTONE_STEP(op, r, 6)                                                                                            \
-    INKSTONE_STEP(op, r, 7)                                                                                            \
-    INKSTONE_STEP(op, r, 8)                                                                                            \
-    INKSTONE_STEP(op, r, 9)                                                                                            \
-    INKSTONE_STEP(op, r, 10)                                                                                           \
-    INKSTONE_STEP(op, r, 11)                                                                                           \
+#define INKSTONE_CHAINS(op, r) \
+    INKSTONE_STEP(op, r, 2)    \
+    INKSTONE_STEP(op, r, 3)    \
+    INKSTONE_STEP(op, r, 4)    \
+    INKSTONE_STEP(op, r, 5)    \
+    INKSTONE_STEP(op, r, 6)    \
+    INKSTONE_STEP(op, r, 7)    \
+    INKSTONE_STEP(op, r, 8)    \
+    INKSTONE_STEP(op, r, 9)    \
+    INKSTONE_STEP(op, r, 10)   \
+    INKSTONE_STEP(op, r, 11)   \
     INKSTONE_STEP(op, r, 12) INKSTONE_STEP(op, r, 13) INKSTONE_STEP(op, r, 14) INKSTONE_STEP(op, r, 15)
 INKSTONE_PEAK(peak_avx2, "avx2,fma", INKSTONE_CHAINS("vfmadd231ps", "ymm"),
               "vxorps %%ymm0,%%ymm0,%%ymm0\n vxorps %%ymm1,%%ymm1,%%ymm1\n")
@@ -136,8 +136,9 @@ double peak(InstructionSet set, Team& team) {
     constexpr long kSteps = 20'000;
     const bool wide = set != InstructionSet::avx2 && set != InstructionSet::portable;
     const bool pairs = set == InstructionSet::avx512_bf16;
-    const double time = team.seconds(
-        [&](std::size_t) { pairs ? peak_avx512_bf16(kSteps) : wide ? peak_avx512(kSteps) : peak_avx2(kSteps); });
+    const double time = team.seconds([&](std::size_t) {
+        pairs ? peak_avx512_bf16(kSteps) : wide ? peak_avx512(kSteps) : peak_avx2(kSteps);
+    });
     return 14.0 * 2 * (pairs ? 32 : wide ? 16 : 8) * kSteps * static_cast<double>(team.threads()) / time / 1e9;
 }
 #else
@@ -291,11 +292,12 @@ void measure(const Case& what, InstructionSet set, InstructionSet peak_set, Team
     double reading = 0;
     for (std::vector<double>& rates : reading_rates) reading = std::max(reading, quantile(rates, 1));
     const double least = std::max(operations / arithmetic, bytes / reading) / 1e9;
-    std::printf("%s, %-11s %zu threads, %6zu x %4zu, %4zu rows: %6.1f GFLOP/s, %3.0f %% of %.0f; %5.1f GB/s, %3.0f %% "
-                "of %.1f; %3.0f %% of the nearer limit\n",
-                what.name, name_of(set).c_str(), team.threads(), outputs, inputs, what.rows, operations / best / 1e9,
-                100 * operations / best / 1e9 / arithmetic, arithmetic, bytes / best / 1e9,
-                100 * bytes / best / 1e9 / reading, reading, 100 * least / best);
+    std::printf(
+        "%s, %-11s %zu threads, %6zu x %4zu, %4zu rows: %6.1f GFLOP/s, %3.0f %% of %.0f; %5.1f GB/s, %3.0f %% "
+        "of %.1f; %3.0f %% of the nearer limit\n",
+        what.name, name_of(set).c_str(), team.threads(), outputs, inputs, what.rows, operations / best / 1e9,
+        100 * operations / best / 1e9 / arithmetic, arithmetic, bytes / best / 1e9, 100 * bytes / best / 1e9 / reading,
+        reading, 100 * least / best);
     std::fflush(stdout);
 }
 
@@ -344,7 +346,8 @@ void measure_all(const char* arithmetic, const std::vector<Form>& forms, const F
                         measure_case({"", tensor::WeightFormat::bf16, shape, rows}, form, team);
             };
             for (const ProductShape& shape : testing::kVisionShapes) consider(shape, {256, 1024, 4096});
-            for (const ProductShape& shape : testing::kDecoderShapes) consider(shape, {1, 2, 4, 6, 7, 8, 10, 12, 16, 24, 32, 64, 304});
+            for (const ProductShape& shape : testing::kDecoderShapes)
+                consider(shape, {1, 2, 4, 6, 7, 8, 10, 12, 16, 24, 32, 64, 304});
             consider(testing::kHeadShape, {1, 4, 8, 16});
         }
     }
@@ -375,9 +378,9 @@ int main(int argument_count, char** arguments) {
     const auto f32_forms = INKSTONE_AVAILABLE_FORMS(ops::linear);
     measure_all("f32", f32_forms, filter, [](Case what, const auto& form, Team& team) {
         const bool all_formats = what.shape.outputs == 1024 && what.shape.inputs == 1024;
-        for (const auto& [format, name] : {std::pair{tensor::WeightFormat::bf16, "f32 x bf16"},
-                                           std::pair{tensor::WeightFormat::f32, "f32 x f32 "},
-                                           std::pair{tensor::WeightFormat::f16, "f32 x f16 "}}) {
+        for (const auto& [format, name] :
+             {std::pair{tensor::WeightFormat::bf16, "f32 x bf16"}, std::pair{tensor::WeightFormat::f32, "f32 x f32 "},
+              std::pair{tensor::WeightFormat::f16, "f32 x f16 "}}) {
             if (format != tensor::WeightFormat::bf16 && !all_formats) continue;
             what.format = format;
             what.name = name;

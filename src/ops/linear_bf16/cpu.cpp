@@ -34,7 +34,7 @@ struct Cut {
 // spread the prefetching better.
 constexpr std::size_t kStreamedRows = 6, kFewRows = 8, kSomeRows = 18;
 using Few = Cut<6, 4, 32>;
-using Some = Cut<12, 2, 128>;
+using Some = Cut<12, 2, 64>;
 using Many = Cut<6, 4, 576>;
 #elif defined(INKSTONE_ISA_avx512)
 // 24 accumulators, 2 weights, an input and a mask of 32 registers.
@@ -151,8 +151,8 @@ template <std::size_t kRows, std::size_t kGroups, bool kWhole>
     for (std::size_t i = 1; i < kPointers; ++i) x[i] = x[i - 1] + 3 * x_stride;
     weights += first_group * 64;
     for (std::size_t pair = 0; pair < pairs; ++pair) {
-        __builtin_prefetch(prefetch.begin, 0, 2);
-        __builtin_prefetch(prefetch.begin + prefetch.second, 0, 2);
+        __builtin_prefetch(prefetch.begin, 0, 3);
+        __builtin_prefetch(prefetch.begin + prefetch.second, 0, 3);
         prefetch.begin += prefetch.step;
 #pragma GCC unroll 2
         for (std::size_t product = 0; product < kProducts; ++product) {
