@@ -2,9 +2,9 @@
 #pragma once
 
 #include "common/exit_status.h"
+#include "common/messages.h"
 #include "common/output.h"
 #include "hunyuan_ocr/options.h"
-#include "common/messages.h"
 
 namespace inkstone::app {
 

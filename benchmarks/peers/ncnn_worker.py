@@ -113,6 +113,7 @@ def main() -> None:
         print(ncnn.__version__)
         return
     config = json.loads(arguments.config.read_text(encoding="utf-8"))
+    config = config.get("text_config", config)  # the older layout has no such part
     rows = {"prefill": arguments.tokens, "decode": 1}
     print(json.dumps({stage: measure(ncnn, config, rows[stage], arguments) for stage in arguments.stages}))
 

@@ -13,7 +13,7 @@ namespace {
 #define INKSTONE_FMA(r, n) "vfmadd231ps %%" r "0,%%" r "1,%%" r n "\n"
 [[gnu::target("avx2,fma")]] void run_f32(long steps) {
     if (steps < 1) return;
-    INKSTONE_REGISTER_LOOP(steps, INKSTONE_CLEAR_VEX, INKSTONE_FMA, "ymm");
+    INKSTONE_LOOP_OF_12(steps, INKSTONE_CLEAR_VEX, INKSTONE_FMA, "ymm");
 }
 
 // Bytes times bytes in pairs, pairs in fours, then the sum.
@@ -25,7 +25,7 @@ namespace {
     "vpaddd %%" r "15,%%" r n ",%%" r n "\n"
 [[gnu::target("avx2,fma")]] void run_int8(long steps) {
     if (steps < 1) return;
-    INKSTONE_REGISTER_LOOP(steps, INKSTONE_CLEAR_VEX, INKSTONE_BYTES, "ymm");
+    INKSTONE_LOOP_OF_12(steps, INKSTONE_CLEAR_VEX, INKSTONE_BYTES, "ymm");
 }
 
 }  // namespace

@@ -13,12 +13,12 @@ namespace {
 #define INKSTONE_DOT(r, n) "vdpbf16ps %%" r "0,%%" r "1,%%" r n "\n"
 [[gnu::target("avx512f,avx512bf16")]] void run_bf16(long steps) {
     if (steps < 1) return;
-    INKSTONE_REGISTER_LOOP(steps, INKSTONE_CLEAR_EVEX, INKSTONE_DOT, "zmm");
+    INKSTONE_LOOP_OF_24(steps, INKSTONE_DOT);
 }
 
 }  // namespace
 
-PeakLoop avx512_bf16_loop() { return {"vdpbf16ps zmm", run_bf16, 12 * 32.0 * 2}; }
+PeakLoop avx512_bf16_loop() { return {"vdpbf16ps zmm", run_bf16, 24 * 32.0 * 2}; }
 #else
 PeakLoop avx512_bf16_loop() { return {}; }
 #endif

@@ -15,7 +15,7 @@ constexpr int kChains = 12;
 #define INKSTONE_MULTIPLY_ADD(r, n) "mulps %%" r "0,%%" r "1\n addps %%" r "0,%%" r n "\n"
 void run(long steps) {
     if (steps < 1) return;
-    INKSTONE_REGISTER_LOOP(steps, INKSTONE_CLEAR_SSE, INKSTONE_MULTIPLY_ADD, "xmm");
+    INKSTONE_LOOP_OF_12(steps, INKSTONE_CLEAR_SSE, INKSTONE_MULTIPLY_ADD, "xmm");
 }
 constexpr std::string_view kInstruction = "mulps and addps xmm";
 #else
