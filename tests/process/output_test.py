@@ -105,7 +105,18 @@ class Json(CommandTest):
                                                 "draft_cache_length"})
 
     def test_several_pages_are_one_line_each(self):
-        result = run(*QUIET, "--json", str(PAGE), "-", stdin=PAGE_BYTES)
+        self.assertEqual(profile["kv_precision"], "f32")
+        self.assertEqual(profile["head_precision"], "f32 arithmetic, bf16 weights")
+        result = run(*QUIET, "--json", "--precision", "vision=bf16,kv=bf16", str(PAGE))
+        parts = json.loads(result.stdout)["profile"]
+        self.assertEqual([parts[part + "_precision"] for part in ("vision", "decoder", "head", "kv")],
+                         ["bf16 arithmetic, bf16 weights", "f32 arithmetic, bf16 weights", "f32 arithmetic, bf16 weights",
+                          "bf16"])
+        self.assertEqual(parts["cache_bytes"] * 2, profile["cache_bytes"])
+        result = run("--precision", "bf16", "--stats", "--quiet", str(PAGE))
+        self.assertIn(b"head bf16 arithmetic, bf16 weights, keys and values bf16", result.stderr)
+        self.assertEqual(result.stdout.decode().strip(), PAGE_TEXT.strip())
+
         records = [json.loads(line) for line in result.stdout.splitlines()]
         self.assertEqual([record["file"] for record in records], [str(PAGE), "-"])
         self.assertEqual({record["text"] for record in records}, {PAGE_TEXT})
