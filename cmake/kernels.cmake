@@ -28,7 +28,9 @@ function(inkstone_add_kernels target)
     inkstone_target(inkstone_kernels_${set})
     target_include_directories(inkstone_kernels_${set} PRIVATE src)
     # Always optimised: unoptimised kernels are hundreds of times slower and emit shared inline functions.
-    target_compile_options(inkstone_kernels_${set} PRIVATE -O3 -fno-math-errno -fno-trapping-math ${flags_${set}})
+    # No exceptions: kernels throw none, and the tables of those that clean up would be symbols shared between sets.
+    target_compile_options(inkstone_kernels_${set} PRIVATE -O3 -fno-math-errno -fno-trapping-math -fno-exceptions
+                           ${flags_${set}})
     target_compile_definitions(inkstone_kernels_${set} PRIVATE INKSTONE_ISA=${set} INKSTONE_ISA_${set}=1)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:inkstone_kernels_${set}>)
   endforeach()

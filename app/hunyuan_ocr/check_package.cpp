@@ -3,10 +3,10 @@
 
 #include <string>
 
+#include "common/signals.h"
 #include "hunyuan_ocr/check.h"
 #include "hunyuan_ocr/model_folder.h"
 #include "hunyuan_ocr/record.h"
-#include "hunyuan_ocr/signals.h"
 
 namespace inkstone::app {
 namespace {
@@ -33,7 +33,7 @@ Exit check_package(const Options& options, Output& output, ProgressLine& progres
     }
     if (report.passed()) return Exit::success;
     for (const hunyuan_ocr::CheckItem& item : report.items) {
-        if (!item.passed) say("check: " + folder.string() + ": " + item.name + ": " + item.detail);
+        if (!item.passed) say(one_line("check: " + folder.string() + ": " + item.name + ": " + item.detail));
     }
     return Exit::check_failed;
 }

@@ -1,10 +1,10 @@
 // The subcommand check: is a model's folder whole and does it compute? Used by main.cpp.
 #pragma once
 
-#include "hunyuan_ocr/exit_status.h"
+#include "common/exit_status.h"
+#include "common/messages.h"
+#include "common/output.h"
 #include "hunyuan_ocr/options.h"
-#include "hunyuan_ocr/output.h"
-#include "hunyuan_ocr/report.h"
 
 namespace inkstone::app {
 

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -14,6 +13,7 @@ namespace {
 
 // An endless stream must not take the machine's memory; no picture that a page is made of is as long.
 constexpr std::size_t kMostBytes = std::size_t{512} << 20;
+constexpr std::size_t kBlockBytes = 65536;
 constexpr int kPollMs = 50;
 
 hunyuan_ocr::Error failure(hunyuan_ocr::ErrorCode code, std::string message) {
@@ -25,7 +25,7 @@ hunyuan_ocr::Error failure(hunyuan_ocr::ErrorCode code, std::string message) {
 std::vector<std::byte> read_standard_input(const hunyuan_ocr::CancelToken& cancel) {
     using hunyuan_ocr::ErrorCode;
     std::vector<std::byte> bytes;
-    std::array<std::byte, 65536> block;
+    std::vector<std::byte> block(kBlockBytes);
     while (true) {
         if (cancel) throw failure(ErrorCode::cancelled, "stopped while waiting for the picture");
         pollfd waiting{STDIN_FILENO, POLLIN, 0};

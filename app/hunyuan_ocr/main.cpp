@@ -1,52 +1,26 @@
 // hunyuan-ocr: pictures in, their text out. Reads the command line, loads the model, has the pages read or the model
 // checked, and turns what happened into an exit code (exit_status.h).
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <csignal>
-#include <exception>
 #include <filesystem>
-#include <new>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <variant>
 #include <vector>
 
+#include "common/command.h"
+#include "common/exit_status.h"
+#include "common/messages.h"
+#include "common/output.h"
+#include "common/signals.h"
 #include "hunyuan_ocr/check_package.h"
-#include "hunyuan_ocr/exit_status.h"
 #include "hunyuan_ocr/model_folder.h"
 #include "hunyuan_ocr/options.h"
-#include "hunyuan_ocr/output.h"
 #include "hunyuan_ocr/pages.h"
-#include "hunyuan_ocr/report.h"
 #include "hunyuan_ocr/runtime.h"
-#include "hunyuan_ocr/signals.h"
 
 namespace inkstone::app {
 namespace {
-
-// A closed standard stream would let the next file that is opened take its number, and the answer its place.
-void keep_standard_streams_occupied() {
-    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-        if (fcntl(descriptor, F_GETFD) < 0) open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-    }
-}
-
-// The exit code after a signal or a failed write, if there was one.
-std::optional<Exit> exit_of_stop(const Output& output) {
-    if (const int signal = signal_received()) return signal == SIGTERM ? Exit::terminated : Exit::interrupted;
-    if (!output.failed()) return std::nullopt;
-    if (output.closed_pipe()) return Exit::closed_pipe;
-    say("write answer: " + output.failure());
-    return Exit::output;
-}
-
-Exit print(Output& output, std::string_view text) {
-    if (output.write(text)) output.finish();
-    return exit_of_stop(output).value_or(Exit::success);
-}
 
 std::optional<UsageError> check_task(const std::vector<std::string>& tasks, const std::string& task) {
     if (task.empty() || std::find(tasks.begin(), tasks.end(), task) != tasks.end()) return std::nullopt;
@@ -74,7 +48,7 @@ std::optional<UsageError> check_output(const Options& options) {
 }
 
 Exit fail(const UsageError& error) {
-    say(error.message);
+    say(one_line(error.message));
     return Exit::usage;
 }
 
@@ -146,21 +120,5 @@ Exit run(int argument_count, const char* const* arguments) {
 }  // namespace inkstone::app
 
 int main(int argument_count, char** arguments) {
-    using namespace inkstone::app;
-    Exit exit = Exit::internal;
-    try {
-        keep_standard_streams_occupied();
-        install_signal_handlers();
-        exit = run(argument_count, arguments);
-    } catch (const hunyuan_ocr::Error& error) {
-        exit = exit_of(error.code());
-        if (error.code() != hunyuan_ocr::ErrorCode::cancelled) say(one_line(error.what()));
-        if (signal_received() == SIGTERM) exit = Exit::terminated;
-    } catch (const std::bad_alloc&) {
-        say("not enough memory");
-        exit = Exit::memory;
-    } catch (const std::exception& error) {
-        say(std::string("internal error: ") + error.what());
-    }
-    return static_cast<int>(exit);
+    return inkstone::app::run_command([&] { return inkstone::app::run(argument_count, arguments); });
 }

@@ -10,10 +10,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "hunyuan_ocr/exit_status.h"
+#include "common/exit_status.h"
+#include "common/values.h"
 #include "hunyuan_ocr/later.h"
 #include "hunyuan_ocr/precision.h"
-#include "hunyuan_ocr/values.h"
 
 namespace inkstone::app {
 namespace {
@@ -110,7 +110,8 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_flag("--json", raw.json, "one JSON object for each picture, one a line")->group("Output");
     app.add_flag("--stats", raw.stats, "what each picture needs and takes: memory, times, speeds; on stderr")
         ->group("Output");
-    app.add_flag("--verbose", raw.verbose, "what loading the model took, on stderr")->group("Output");
+    app.add_flag("--verbose", raw.verbose, "what loading the model took, and the memory of each page, on stderr")
+        ->group("Output");
     app.add_flag("--quiet", raw.quiet, "no notes and no progress on stderr")->group("Output");
     app.add_flag("--list-tasks", raw.list_tasks, "print the tasks of the model, the default first")->group("Other");
     app.add_flag("--version", raw.version, "print the version")->group("Other");
@@ -297,7 +298,8 @@ std::optional<UsageError> take_values(const RawOptions& raw, Options& options) {
 }
 
 // CLI11 takes whatever follows an option as its value, also what follows "--name=": a slip that could make a flag the
-// model folder or a picture the output file. Such slips are refused before it looks.
+// model folder or a picture the output file. Of a flag it takes any number as "on". Such slips are refused before it
+// looks.
 std::optional<UsageError> check_slips(const CLI::App& app, std::span<const char* const> arguments) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const std::string argument = arguments[i];
@@ -305,8 +307,14 @@ std::optional<UsageError> check_slips(const CLI::App& app, std::span<const char*
         if (argument.empty()) return refused("an argument is empty; leave it out, or give it a value");
         if (!argument.starts_with("--")) continue;
         if (argument.find('=') == argument.size() - 1) return refused(argument + " has no value");
-        const CLI::Option* option = app.get_option_no_throw(argument);
-        if (!option || option->get_expected_max() == 0 || i + 1 == arguments.size()) continue;
+        const std::string name = argument.substr(0, argument.find('='));
+        const CLI::Option* option = app.get_option_no_throw(name);
+        if (!option) continue;
+        const bool has_value = name.size() < argument.size();
+        if (option->get_expected_max() == 0 && has_value)
+            return refused(argument + " gives " + name + " a value, which it does not take; write " + name +
+                           ", or leave it out");
+        if (option->get_expected_max() == 0 || has_value || i + 1 == arguments.size()) continue;
         const std::string value = arguments[++i];
         if (value.empty()) return refused(argument + " has an empty value");
         if (value.starts_with("--"))
@@ -331,8 +339,6 @@ std::variant<Options, UsageError> parse_command_line(int argument_count, const c
     } catch (const CLI::ArgumentMismatch& error) {
         const std::string what = error.what();  // "NAME: 1 required TEXT missing"
         return refused(what.substr(0, what.find(':')) + " takes one value and is given once");
-    } catch (const CLI::ConversionError&) {
-        return refused("a flag is given a value; --json, --stats, --verbose and --quiet take none");
     } catch (const CLI::Error& error) {
         return refused(std::string(error.what()) + " (--help lists the options)");
     }

@@ -4,20 +4,33 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <new>
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
+#include "common/signals.h"
 #include "hunyuan_ocr/input.h"
 #include "hunyuan_ocr/record.h"
-#include "hunyuan_ocr/signals.h"
+#include "hunyuan_ocr/report.h"
 
 namespace inkstone::app {
 namespace {
 
 std::string display_name(const std::string& picture) { return picture == kStandardInput ? "standard input" : picture; }
+
+// A pipe or a device under a name (/dev/stdin, <(command)) is no file; there is another way to give it.
+void refuse_stream(const std::string& picture) {
+    std::error_code error;
+    const auto status = std::filesystem::status(picture, error);
+    if (std::filesystem::is_other(status))
+        throw hunyuan_ocr::Error(
+            hunyuan_ocr::ErrorCode::io, "read picture", picture,
+            "is a pipe or a device, expected a file; give - and send the picture to standard input");
+}
 
 // Passes an answer on as text: after a header when pages must be told apart, and with exactly one newline at its end,
 // for which newlines are held back until something follows them.
@@ -73,7 +86,7 @@ public:
                 page.finish();
             }
             any_written_ = true;
-            comment(name, result);
+            comment(one_line(name), result);
             return std::nullopt;
         } catch (const hunyuan_ocr::Error& error) {
             return failed(picture, page, error);
@@ -105,7 +118,7 @@ private:
         if (options_.stats) {
             generation.on_estimate = [&](const hunyuan_ocr::Estimate& estimate) {
                 progress_.clear();
-                say(estimate_text(name, estimate));
+                say(estimate_text(one_line(name), estimate));
             };
         }
         hunyuan_ocr::OnText on_text;
@@ -117,10 +130,17 @@ private:
             };
         }
         std::vector<std::byte> bytes;
+        if (picture != kStandardInput) refuse_stream(picture);
         if (picture == kStandardInput) bytes = read_standard_input(cancel_token());
         const auto image =
             picture == kStandardInput ? hunyuan_ocr::Image::encoded(bytes) : hunyuan_ocr::Image::file(picture);
-        return runtime_.recognize(image, options_.prompt, generation, on_text);
+        try {
+            return runtime_.recognize(image, options_.prompt, generation, on_text);
+        } catch (const hunyuan_ocr::Error& error) {
+            // The library does not know where bytes came from.
+            if (picture != kStandardInput || error.subject() != "image") throw;
+            throw hunyuan_ocr::Error(error.code(), error.stage(), name, error.message());
+        }
     }
 
     // Reports a failure, unless it is that of a cancelled call.
@@ -158,7 +178,11 @@ private:
             say(name + ": the text may be cut: the answer began to repeat itself after " +
                 std::to_string(result.tokens.size()) + " tokens; --repetition-guard off reads on");
         }
-        if (options_.stats) say(statistics_text(name, result));
+        if (options_.stats) {
+            say(statistics_text(name, result));
+        } else if (options_.verbose) {
+            say(name + ": memory: " + memory_text(result.profile));
+        }
     }
 
     hunyuan_ocr::Runtime& runtime_;

@@ -1,10 +1,10 @@
 // Reads the pictures of a command line one after another with one loaded model. Called by main.cpp.
 #pragma once
 
-#include "hunyuan_ocr/exit_status.h"
+#include "common/exit_status.h"
+#include "common/output.h"
 #include "hunyuan_ocr/options.h"
-#include "hunyuan_ocr/output.h"
-#include "hunyuan_ocr/report.h"
+#include "common/messages.h"
 
 namespace inkstone::app {
 

@@ -2,6 +2,7 @@
 #include "hunyuan_ocr/record.h"
 
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -19,6 +20,29 @@ Json image_json(const hunyuan_ocr::ImageInfo& image) {
             {"resized_height", image.resized_height},
             {"grid", Json::array({image.grid_height, image.grid_width})},
             {"visual_tokens", image.visual_tokens}};
+}
+
+Json rectangle_json(const hunyuan_ocr::Rectangle& rectangle) {
+    return Json::array({rectangle.left, rectangle.top, rectangle.right, rectangle.bottom});
+}
+
+Json corners_json(const std::vector<hunyuan_ocr::Point>& corners) {
+    Json list = Json::array();
+    for (const hunyuan_ocr::Point& corner : corners) list.push_back(Json::array({corner.x, corner.y}));
+    return list;
+}
+
+// Keys that say nothing about most boxes are left out of those.
+Json box_json(const hunyuan_ocr::Box& box) {
+    Json object = {{"text", box.text}};
+    if (!box.label.empty()) object["label"] = box.label;
+    object["normalized"] = rectangle_json(box.normalized);
+    object["pixels"] = rectangle_json(box.pixels);
+    if (!box.normalized_corners.empty()) {
+        object["normalized_corners"] = corners_json(box.normalized_corners);
+        object["pixel_corners"] = corners_json(box.pixel_corners);
+    }
+    return object;
 }
 
 Json profile_json(const hunyuan_ocr::Profile& profile) {
@@ -64,13 +88,15 @@ Json state_json(const hunyuan_ocr::State& state) {
 }  // namespace
 
 std::string to_json_line(const std::string& file, const hunyuan_ocr::Result& result) {
-    return line_of({{"file", file},
-                    {"text", result.text},
-                    {"tokens", result.tokens},
-                    {"finish_reason", name_of(result.finish_reason)},
-                    {"image", image_json(result.image)},
-                    {"profile", profile_json(result.profile)},
-                    {"state", state_json(result.state)}});
+    Json record = {{"file", file},
+                   {"text", result.text},
+                   {"tokens", result.tokens},
+                   {"finish_reason", name_of(result.finish_reason)},
+                   {"image", image_json(result.image)}};
+    for (const hunyuan_ocr::Box& box : result.boxes) record["boxes"].push_back(box_json(box));
+    record["profile"] = profile_json(result.profile);
+    record["state"] = state_json(result.state);
+    return line_of(record);
 }
 
 std::string to_json_line(const std::string& file, const hunyuan_ocr::Error& error) {

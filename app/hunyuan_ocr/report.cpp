@@ -1,20 +1,16 @@
-// Texts for standard error.
+// What a page needs and took, as text.
 #include "hunyuan_ocr/report.h"
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
 
 namespace inkstone::app {
 namespace {
 
 constexpr double kMebibyte = 1024.0 * 1024.0;
-
-void write_error_stream(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...) {
     char buffer[256];
@@ -39,46 +35,6 @@ double peak_resident_mebibytes() {
 
 }  // namespace
 
-void say(std::string_view text) {
-    while (text.ends_with('\n')) text.remove_suffix(1);
-    write_error_stream("hunyuan-ocr: " + std::string(text) + "\n");
-}
-
-std::string one_line(std::string_view text) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    std::string line;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte >= 0x20 && byte != 0x7F) {
-            line += c;
-        } else {
-            line += "\\x";
-            line += kDigits[byte >> 4];
-            line += kDigits[byte & 15];
-        }
-    }
-    return line;
-}
-
-ProgressLine::ProgressLine(bool quiet) : enabled_(!quiet && isatty(STDERR_FILENO) == 1) {}
-
-void ProgressLine::show(std::string_view subject, const hunyuan_ocr::Progress& progress) {
-    if (!enabled_) return;
-    // The last part of a path: a line that wraps could not be rewritten.
-    std::string line =
-        "\r\033[K" + std::filesystem::path(subject).filename().string() + ": " + std::string(progress.stage);
-    if (progress.total > 0)
-        line += format(" %d%%", static_cast<int>(100.0 * static_cast<double>(progress.done) /
-                                                 static_cast<double>(progress.total)));
-    write_error_stream(line);
-    shown_ = true;
-}
-
-void ProgressLine::clear() {
-    if (shown_) write_error_stream("\r\033[K");
-    shown_ = false;
-}
-
 std::string estimate_text(std::string_view name, const hunyuan_ocr::Estimate& estimate) {
     const auto mebibytes = [](std::uint64_t bytes) { return static_cast<double>(bytes) / kMebibyte; };
     return std::string(name) +
@@ -88,6 +44,13 @@ std::string estimate_text(std::string_view name, const hunyuan_ocr::Estimate& es
            format("  about %.1f s until the first token (vision %.1f s, prefill %.1f s), then %.1f ms a token\n",
                   (estimate.vision_ms + estimate.prefill_ms) / 1000, estimate.vision_ms / 1000,
                   estimate.prefill_ms / 1000, estimate.token_ms);
+}
+
+std::string memory_text(const hunyuan_ocr::Profile& profile) {
+    return format("weights %.1f MiB, cache %.1f MiB, activations %.1f MiB, peak resident %.1f MiB",
+                  static_cast<double>(profile.weight_bytes) / kMebibyte,
+                  static_cast<double>(profile.cache_bytes) / kMebibyte,
+                  static_cast<double>(profile.activation_bytes) / kMebibyte, peak_resident_mebibytes());
 }
 
 std::string statistics_text(std::string_view name, const hunyuan_ocr::Result& result) {
@@ -108,10 +71,7 @@ std::string statistics_text(std::string_view name, const hunyuan_ocr::Result& re
     stage("sample", profile.sample_ms);
     stage("detokenize", profile.detokenize_ms);
     stage("total", profile.total_ms);
-    text += format("  memory        weights %.1f MiB, cache %.1f MiB, activations %.1f MiB, peak resident %.1f MiB\n",
-                   static_cast<double>(profile.weight_bytes) / kMebibyte,
-                   static_cast<double>(profile.cache_bytes) / kMebibyte,
-                   static_cast<double>(profile.activation_bytes) / kMebibyte, peak_resident_mebibytes());
+    text += "  memory        " + memory_text(profile) + "\n";
     text += "  ran on        " + profile.backend + " (" + profile.instruction_set + "), " +
             std::to_string(profile.threads) + " threads; vision " + profile.vision_precision + ", decoder " +
             profile.decoder_precision + ", head " + profile.head_precision + ", keys and values " + profile.kv_precision + "\n";

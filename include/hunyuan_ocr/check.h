@@ -26,7 +26,8 @@ struct CheckReport {
     bool passed() const;
 };
 
-// Never throws for a fault of the package: it is in the report. Throws Error for wrong options, and when cancelled.
+// Never throws for a fault of the package: it is in the report. Throws Error for wrong options, for a thread with less
+// stack than kNeededStackBytes, and when cancelled.
 HUNYUAN_OCR_API CheckReport check(const std::filesystem::path& model_dir, const RuntimeOptions& options = {},
                                   const CancelToken* cancel = nullptr);
 

@@ -192,6 +192,28 @@ struct ImageInfo {
     int visual_tokens = 0;
 };
 
+struct Point {
+    int x = 0, y = 0;
+};
+
+// Edges, not rows and columns of pixels: right and bottom lie behind the last one.
+struct Rectangle {
+    int left = 0, top = 0, right = 0, bottom = 0;
+};
+
+// Where the model read something. The model prints numbers from 0 to 1000, whatever the size of the picture: those are
+// the normalized ones, and they stand in Result::text too. To draw on the picture take the pixels: they are of the
+// picture as displayed (after EXIF orientation; ImageInfo::width x height), not of the one that the model saw.
+struct Box {
+    std::string text;   // what stands there; may be empty
+    std::string label;  // the kind of region ("title", "table") when the model names it
+    Rectangle normalized;
+    Rectangle pixels;
+    // The corners of a region that is no upright rectangle, in the order of print; the rectangles are around them. Else
+    // empty.
+    std::vector<Point> normalized_corners, pixel_corners;
+};
+
 // Where generation stands (public generation state).
 struct State {
     std::int64_t sequence_length = 0;  // tokens of prompt and answer
@@ -221,6 +243,9 @@ struct Result {
     FinishReason finish_reason = FinishReason::stop;
     ImageInfo image;                // of the first picture
     std::vector<ImageInfo> images;  // of each
+    // In the order of print, of a request with one picture, when the task is one that asks for coordinates or the
+    // prompt is the caller's own. Coordinates that no picture can have remain text.
+    std::vector<Box> boxes;
     State state;
     Profile profile;
 };
@@ -237,7 +262,13 @@ struct BatchItem {
 // The tasks that a model folder serves, the default first, without loading its weights. Throws Error.
 HUNYUAN_OCR_API std::vector<std::string> tasks(const std::filesystem::path& model_dir);
 
+// The stack that a thread must have left when it loads a runtime, reads a picture or checks a package. Main threads and
+// std::thread have 8 MiB on most systems; some C libraries and thread pools give 128 KiB.
+constexpr std::size_t kNeededStackBytes = std::size_t{256} << 10;
+
 // A loaded model. Loading either gives a whole runtime or throws Error; there is no half-loaded state.
+// The calling thread works too, and needs kNeededStackBytes of stack: with less, calls throw out_of_memory. The threads
+// that the runtime starts have stacks of their own size.
 // Safe to call from several threads: calls take turns, and each gets the ids it would get alone; a callback must not
 // call its own runtime. A moved-from runtime can be assigned to and destroyed; its calls throw invalid_argument.
 class HUNYUAN_OCR_API Runtime {

@@ -1,13 +1,16 @@
-// A fixed pool of threads that share the items of one job at a time. Chunks are taken dynamically; the caller works
-// too. Idle threads spin briefly, and only while threads <= cores, then sleep: 4 threads on 2 cores must not collapse.
+// A fixed pool of threads that share the items of one job at a time. Items are taken dynamically; the caller works too.
+// Idle threads spin briefly, then sleep. Of more threads than processors as many sleep on: each of those could only
+// take another's place in the middle of an item, and 4 threads on 2 cores must not collapse.
 #pragma once
+
+#include <pthread.h>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <thread>
 #include <vector>
+
+#include "base/stack.h"
 
 namespace inkstone {
 
@@ -16,8 +19,13 @@ int physical_cores();
 
 class ThreadPool {
 public:
-    // threads >= 1, the caller's included. Where the system refuses one, the pool has those before it: see threads().
-    explicit ThreadPool(int threads);
+    // More than a caller needs: instrumented builds have larger frames, and the C library keeps thread-local data
+    // there.
+    static constexpr std::size_t kWorkerStackBytes = 4 * kNeededStackBytes;
+
+    // threads >= 1, the caller's included. Workers get stacks of this size, whatever the system's default. Where the
+    // system refuses a thread, the pool has those before it: see threads().
+    explicit ThreadPool(int threads, std::size_t stack_bytes = kWorkerStackBytes);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;
@@ -29,8 +37,8 @@ public:
     bool cancelled() const { return cancel_ != nullptr && cancel_->load(std::memory_order_relaxed); }
 
     // Calls work(item) once for each item in [0, items), from all threads, and returns when all are done. False when
-    // cancelled: some items were then left out. One job at a time: calls from several threads must be serialised by the
-    // caller. Allocates nothing. work must not throw.
+    // cancelled: some items were then left out. items < 2^31. One job at a time: calls from several threads must be
+    // serialised by the caller. Allocates nothing. work must not throw.
     template <class Work>
     bool run(std::size_t items, const Work& work) {
         return run_erased(
@@ -42,21 +50,27 @@ private:
     bool run_erased(std::size_t items, Call call, const void* context);
     void take_items();
     void worker();
-    bool join();
-    void leave();
+    std::uint32_t awake() const;
+    void sleep();
+    void wake(std::uint32_t wanted);
 
-    // The job. Written while it is closed and no worker is inside, read by workers that have joined.
+    // What an idle worker watches, on the one line that it fetches when a job comes. job_ holds the next item in its
+    // upper half and the number of items in its lower one; an item is claimed by one addition. call_ and context_ are
+    // written while no item can be claimed, and read after a claim.
+    alignas(64) std::atomic<std::uint64_t> job_{0};
     Call call_ = nullptr;
     const void* context_ = nullptr;
-    std::size_t items_ = 0;
-    int spins_ = 0;
-    const std::atomic<bool>* cancel_ = nullptr;
-    std::vector<std::thread> workers_;
-    alignas(64) std::atomic<std::size_t> next_{0};
-    alignas(64) std::atomic<std::uint32_t> generation_{0};  // raised with every job: what idle workers watch
-    alignas(64) std::atomic<std::uint32_t> inside_{0};      // kOpen while workers may join, plus how many are inside
-    std::atomic<bool> skipped_{false};                      // an item of this job was left out
+    alignas(64) std::atomic<std::uint32_t> done_{0};  // items of the job that have ended
+    std::atomic<bool> skipped_{false};                // an item of the job was left out
+    // Workers that wait, or soon will, for a token of tokens_.
+    alignas(64) std::atomic<std::uint32_t> sleeping_{0};
+    std::atomic<std::uint32_t> tokens_{0};
+    std::atomic<std::uint32_t> started_{0};  // workers
     std::atomic<bool> stopping_{false};
+    alignas(64) const std::atomic<bool>* cancel_ = nullptr;
+    int spins_ = 0;
+    std::uint32_t most_awake_ = 0;  // workers that may be awake at a time
+    std::vector<pthread_t> workers_;
 };
 
 }  // namespace inkstone

@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kStage = "open checkpoint";
+constexpr std::string_view kReadStage = "read weights";
 constexpr std::string_view kSingleName = "model.safetensors";
 constexpr std::string_view kIndexName = "model.safetensors.index.json";
 constexpr std::size_t kMaxIndexBytes = std::size_t{64} << 20;
@@ -153,9 +154,25 @@ std::vector<std::string_view> Checkpoint::names() const {
     return out;
 }
 
-void Checkpoint::release(const tensor::TensorView& view) const {
+const Safetensors* Checkpoint::shard_of(std::span<const std::byte> part) const noexcept {
     for (const Safetensors& shard : shards_)
-        if (shard.holds(view.bytes)) return shard.release(view);
+        if (shard.holds(part)) return &shard;
+    return nullptr;
+}
+
+bool Checkpoint::read(std::span<const std::byte> part, std::byte* out) const noexcept {
+    const Safetensors* shard = shard_of(part);
+    return shard != nullptr && shard->file().read(part, out);
+}
+
+Error Checkpoint::read_failure(std::span<const std::byte> part) const {
+    if (const Safetensors* shard = shard_of(part)) return shard->file().read_failure(part, kReadStage);
+    return {ErrorCode::internal, std::string(kReadStage), folder_.string(), "the bytes are of no file of this folder"};
+}
+
+Status Checkpoint::check_unchanged() const {
+    for (const Safetensors& shard : shards_) INKSTONE_CHECK(shard.file().check_unchanged(kReadStage));
+    return {};
 }
 
 }  // namespace inkstone::format

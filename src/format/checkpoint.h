@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -29,8 +30,13 @@ public:
     // Bytes of all tensors.
     std::uint64_t total_bytes() const { return total_bytes_; }
     const std::filesystem::path& folder() const { return folder_; }
-    // Lets the bytes of a view of this checkpoint leave resident memory; they can be read again.
-    void release(const tensor::TensorView& view) const;
+    // Copies bytes that a view of this checkpoint shows, or a part of them, to `out` by reading their file: a file that
+    // is cut meanwhile gives false, where looking at the view would end the process (base/mapped_file.h). Allocates
+    // nothing; safe from several threads. read_failure() says why a read failed.
+    bool read(std::span<const std::byte> part, std::byte* out) const noexcept;
+    Error read_failure(std::span<const std::byte> part) const;
+    // Errors: io when a file was written to since it was opened.
+    Status check_unchanged() const;
 
 private:
     struct Entry {
@@ -40,6 +46,7 @@ private:
     Status add_single(const std::filesystem::path& file);
     Status add_shards(const std::filesystem::path& index_file);
     void index_entries();
+    const Safetensors* shard_of(std::span<const std::byte> part) const noexcept;
 
     std::filesystem::path folder_;
     std::vector<Safetensors> shards_;

@@ -58,9 +58,12 @@ TEST(Checkpoint, OpensTheSmallModel) {
         bytes += view->bytes.size();
     }
     EXPECT_EQ(checkpoint->total_bytes(), bytes);
-    const auto before = tensor::to_float(*embedding, "").value();
-    checkpoint->release(*embedding);
-    EXPECT_EQ(tensor::to_float(*embedding, "").value(), before);
+    std::vector<std::byte> copy(embedding->bytes.size());
+    ASSERT_TRUE(checkpoint->read(embedding->bytes, copy.data()));
+    EXPECT_TRUE(std::ranges::equal(copy, embedding->bytes));
+    EXPECT_FALSE(checkpoint->read(copy, copy.data()));
+    EXPECT_EQ(checkpoint->read_failure(copy).code, ErrorCode::internal);
+    EXPECT_TRUE(checkpoint->check_unchanged().ok());
 }
 
 TEST(Checkpoint, OpensShards) {

@@ -123,6 +123,9 @@ Result<JsonValue> parse_json(std::string_view text, std::string_view name, std::
         return Error{ErrorCode::malformed, std::string(stage), std::string(name), std::move(message)};
     };
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return malformed("is empty, expected JSON");
+    // Python's json refuses it too, and so do the readers of tokenizer.json and safetensors.
+    if (text.starts_with("\xEF\xBB\xBF"))
+        return malformed("begins with a byte order mark, expected JSON in UTF-8 without one; save it so");
     TreeBuilder builder(max_depth);
     if (nlohmann::json::sax_parse(text, &builder)) return builder.take();
     if (!builder.failure().empty()) return malformed(builder.failure());

@@ -12,6 +12,7 @@
 
 #include "base/mapped_file.h"
 #include "format/json_writer.h"
+#include "testing/allocations.h"
 
 namespace inkstone::format {
 namespace {
@@ -108,7 +109,7 @@ TEST(Json, RefusesHostileDocuments) {
 }
 
 TEST(Json, ReadsFilesWithinTheLimit) {
-    const auto path = std::filesystem::path(testing::TempDir()) / "inkstone_json_limit.json";
+    const auto path = std::filesystem::path(::testing::TempDir()) / "inkstone_json_limit.json";
     std::ofstream(path) << "{\"a\": [1, 2, 3]}";
     EXPECT_TRUE(Json::read(path));
     EXPECT_EQ(Json::read(path, 8).error().code, ErrorCode::malformed);
@@ -127,7 +128,9 @@ TEST(Json, SurvivesCutsAndMutations) {
         read_text_file(std::string(INKSTONE_SOURCE_DIR) + "/models/nano/config.json", 1 << 20, "test").value();
     std::size_t refused = 0;
     const auto look = [&](const std::string& document) {
+        inkstone::testing::largest_request_bytes = 0;
         const auto json = Json::parse(document, "config.json");
+        EXPECT_LE(inkstone::testing::largest_request_bytes.load(), 4 * document.size() + 4096);
         EXPECT_TRUE(!json || nlohmann::json::accept(document));
         if (!json) return void(++refused);
         for (const std::string& key : json->keys()) (void)json->integer(key);

@@ -14,10 +14,6 @@ namespace {
 constexpr std::string_view kStage = "read safetensors";
 constexpr std::uint64_t kLengthBytes = 8;
 
-std::string_view as_text(std::span<const std::byte> bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 std::string bytes_text(std::uint64_t count) { return std::to_string(count) + " bytes"; }
 
 Error malformed(const std::filesystem::path& path, std::string message) {
@@ -28,30 +24,39 @@ Error malformed_tensor(const std::filesystem::path& path, const std::string& nam
     return {ErrorCode::malformed, std::string(kStage), path.string() + ": " + name, std::move(message)};
 }
 
+// A copy of `count` bytes at `offset`, which the file has.
+Result<std::string> copy_of(const MappedFile& file, std::size_t offset, std::size_t count) {
+    std::string text(count, '\0');
+    const auto part = file.bytes().subspan(offset, count);
+    if (!file.read(part, reinterpret_cast<std::byte*>(text.data()))) return file.read_failure(part, kStage);
+    return text;
+}
+
 // The header's text, or what the file is instead.
-Result<std::string_view> header_text(const MappedFile& file) {
-    const auto text = as_text(file.bytes());
-    if (text.starts_with("version https://git-lfs"))
+Result<std::string> header_text(const MappedFile& file) {
+    const std::uint64_t file_bytes = file.bytes().size();
+    INKSTONE_TRY(const std::string start, copy_of(file, 0, std::min<std::uint64_t>(file_bytes, 64)));
+    if (start.starts_with("version https://git-lfs"))
         return malformed(file.path(),
-                         "is a Git LFS pointer of " + bytes_text(text.size()) +
+                         "is a Git LFS pointer of " + bytes_text(file_bytes) +
                              ", not the weights; run `git lfs pull` in the folder, or download the file itself");
-    if (text.starts_with("<!DOCTYPE") || text.starts_with("<!doctype") || text.starts_with("<html"))
+    if (start.starts_with("<!DOCTYPE") || start.starts_with("<!doctype") || start.starts_with("<html"))
         return malformed(file.path(), "is a web page, not weights; download the file itself");
-    if (text.size() < kLengthBytes)
-        return malformed(file.path(), "has " + bytes_text(text.size()) +
+    if (file_bytes < kLengthBytes)
+        return malformed(file.path(), "has " + bytes_text(file_bytes) +
                                           ", a safetensors file has at least 10; the download was cut short or the "
                                           "file is something else");
     std::uint64_t length = 0;
-    for (std::size_t i = kLengthBytes; i > 0; --i) length = length << 8 | static_cast<unsigned char>(text[i - 1]);
+    for (std::size_t i = kLengthBytes; i > 0; --i) length = length << 8 | static_cast<unsigned char>(start[i - 1]);
     if (length > Safetensors::kMaxHeaderBytes)
         return malformed(file.path(), "states a header of " + bytes_text(length) + ", at most " +
                                           std::to_string(Safetensors::kMaxHeaderBytes) +
                                           " are allowed; this is not a safetensors file");
-    if (length > text.size() - kLengthBytes)
+    if (length > file_bytes - kLengthBytes)
         return malformed(file.path(), "states a header of " + bytes_text(length) + " but has only " +
-                                          std::to_string(text.size() - kLengthBytes) +
+                                          std::to_string(file_bytes - kLengthBytes) +
                                           " after the length; the download was cut short: get the file again");
-    return text.substr(kLengthBytes, length);
+    return copy_of(file, kLengthBytes, length);
 }
 
 std::string offsets_of(const HeaderTensor& entry) {
@@ -99,7 +104,7 @@ Result<std::vector<NamedTensor>> lay_out(const std::filesystem::path& path, std:
 Result<Safetensors> Safetensors::open(const std::filesystem::path& path) {
     Safetensors opened;
     INKSTONE_TRY(opened.file_, MappedFile::open(path, kStage));
-    INKSTONE_TRY(const std::string_view text, header_text(opened.file_));
+    INKSTONE_TRY(const std::string text, header_text(opened.file_));
     INKSTONE_TRY(Header header, parse_header(text, path));
     opened.metadata_ = std::move(header.metadata);
     const auto data = opened.file_.bytes().subspan(kLengthBytes + text.size());

@@ -1,5 +1,6 @@
-// The safetensors file: eight bytes of header length, a JSON header, then the tensors' bytes. Mapped, never copied.
-// Untrusted: every number in the header is checked against the file before it is used. Used by checkpoint.h and tools.
+// The safetensors file: eight bytes of header length, a JSON header, then the tensors' bytes, mapped.
+// Untrusted: every number in the header is checked against the file before it is used, and opening touches no mapped
+// byte, so that a file that is cut meanwhile gives an error (base/mapped_file.h). Used by checkpoint.h and tools.
 #pragma once
 
 #include <filesystem>
@@ -43,8 +44,8 @@ public:
     const std::filesystem::path& path() const { return file_.path(); }
     // Whether these bytes lie in this file.
     bool holds(std::span<const std::byte> bytes) const;
-    // Lets the bytes of a view of this file leave resident memory; they can be read again.
-    void release(const tensor::TensorView& view) const { file_.release(view.bytes); }
+    // The file, for reading bytes that it holds without touching the mapping.
+    const MappedFile& file() const { return file_; }
 
 private:
     MappedFile file_;

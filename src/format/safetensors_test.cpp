@@ -9,6 +9,7 @@
 
 #include "base/mapped_file.h"
 #include "format/test_files.h"
+#include "testing/allocations.h"
 
 namespace inkstone::format {
 namespace {
@@ -62,8 +63,6 @@ TEST(Safetensors, ReadsTheOfficialFile) {
 
     EXPECT_TRUE(file->holds(weight->bytes));
     EXPECT_FALSE(file->holds(bytes_of("elsewhere")));
-    file->release(*weight);
-    EXPECT_EQ(tensor::to_float(*weight, "").value()[0], 1.0F);
 }
 
 TEST(Safetensors, WritesTheOfficialBytes) {
@@ -204,7 +203,10 @@ TEST(Safetensors, SurvivesCutsAndMutations) {
             else
                 mutated[at] = kBytes[random() % kBytes.size()];
         }
+        inkstone::testing::largest_request_bytes = 0;
         const auto file = opened(folder, mutated);
+        EXPECT_LE(inkstone::testing::largest_request_bytes.load(),
+                  4 * mutated.size() + 16384);  // and the stream that writes it
         if (!file) continue;
         ++accepted;
         std::uint64_t length = 0;

@@ -29,10 +29,11 @@ Result<Decoded> decode_bmp(std::span<const std::byte> encoded, std::string_view 
 Result<Decoded> decode_pnm(std::span<const std::byte> encoded, std::string_view subject, const DecodeOptions& options);
 
 // Why a picture of this size is refused before its pixels are allocated, if it is: it has no pixels, it has more than
-// the options allow, or its format cannot store it in fewer than `least_bytes` while the file has only `encoded_bytes`.
-// Sides are below 2^32.
+// the options allow, options.admit refuses it, or its format cannot store it in fewer than `least_bytes` while the file
+// has only `encoded_bytes`. Sides are below 2^32.
 std::optional<Error> check_size(std::uint64_t width, std::uint64_t height, std::uint64_t least_bytes,
-                                std::uint64_t encoded_bytes, std::string_view subject, const DecodeOptions& options);
+                                std::uint64_t encoded_bytes, std::string_view subject, const DecodeOptions& options,
+                                std::uint64_t working_bytes = 0);
 
 inline Error decode_error(ErrorCode code, std::string_view subject, std::string message) {
     return {code, std::string(kDecodeStage), std::string(subject), std::move(message)};

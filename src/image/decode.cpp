@@ -5,6 +5,8 @@
 #include <limits>
 #include <new>
 #include <string>
+#include <system_error>
+#include <utility>
 
 #include "base/mapped_file.h"
 #include "image/codec.h"
@@ -92,7 +94,8 @@ Result<Decoded> decode_stored(std::span<const std::byte> encoded, std::string_vi
 }  // namespace
 
 std::optional<Error> check_size(std::uint64_t width, std::uint64_t height, std::uint64_t least_bytes,
-                                std::uint64_t encoded_bytes, std::string_view subject, const DecodeOptions& options) {
+                                std::uint64_t encoded_bytes, std::string_view subject, const DecodeOptions& options,
+                                std::uint64_t working_bytes) {
     // Both sides come from fields of at most 32 bits: the product fits.
     const std::uint64_t pixels = width * height;
     const std::string size = std::to_string(width) + " x " + std::to_string(height) + " = " + std::to_string(pixels);
@@ -113,11 +116,19 @@ std::optional<Error> check_size(std::uint64_t width, std::uint64_t height, std::
                             "claims " + size + " pixels, which take at least " + std::to_string(least_bytes) +
                                 " bytes, but has " + std::to_string(encoded_bytes) +
                                 "; the file is cut short or damaged");
-    return std::nullopt;
+    if (!options.admit) return std::nullopt;
+    auto admitted = options.admit({width, height, encoded_bytes, working_bytes});
+    if (admitted) return std::nullopt;
+    return std::move(admitted).error();
 }
 
 Result<Image> decode(std::span<const std::byte> encoded, std::string_view subject, const DecodeOptions& options) try {
     INKSTONE_TRY(Decoded decoded, decode_stored(encoded, subject, options));
+    if (options.admit && decoded.orientation != Orientation::upright) {
+        const auto width = static_cast<std::uint64_t>(decoded.image.width);
+        const auto height = static_cast<std::uint64_t>(decoded.image.height);
+        INKSTONE_CHECK(options.admit({width, height, encoded.size(), decoded.image.pixels.size()}));
+    }
     return orient(std::move(decoded.image), decoded.orientation);
 } catch (const std::bad_alloc&) {
     return decode_error(ErrorCode::out_of_memory, subject,
@@ -125,6 +136,9 @@ Result<Image> decode(std::span<const std::byte> encoded, std::string_view subjec
 }
 
 Result<Image> decode_file(const std::filesystem::path& path, const DecodeOptions& options) {
+    std::error_code unknown;  // what cannot be examined is reported when it is opened
+    const std::uintmax_t bytes = std::filesystem::file_size(path, unknown);
+    if (options.admit && !unknown) INKSTONE_CHECK(options.admit({0, 0, bytes, 0}));
     INKSTONE_TRY(const std::string content, read_text_file(path, options.max_file_bytes, kDecodeStage));
     return decode(std::as_bytes(std::span(content)), path.string(), options);
 }

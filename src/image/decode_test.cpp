@@ -138,4 +138,65 @@ TEST(Decode, ChecksSizesBeforePixels) {
     EXPECT_FALSE(decode_file(golden_path("jpeg_422.jpg"), options).ok());
 }
 
+TEST(Decode, AsksBeforeReadingAndBeforePixels) {
+    for (const char* name : {"png_type2_8bit.png", "jpeg_422.jpg", "webp_lossy.webp", "webp_animated.webp",
+                             "tiff_rgb_deflate_tiles.tif", "bmp_rle8.bmp", "pnm_p3_100.ppm"}) {
+        const std::uint64_t file_bytes = std::filesystem::file_size(golden_path(name));
+        for (const bool by_file : {true, false}) {
+            DecodeOptions options;
+            int calls = 0;
+            options.admit = [&](const DecodeDemand& demand) -> Status {
+                if (calls++ == 0) {
+                    EXPECT_EQ(demand.width + demand.height + demand.working_bytes, 0U);
+                    EXPECT_EQ(demand.encoded_bytes, file_bytes);
+                    if (!by_file) return {};
+                } else {
+                    EXPECT_EQ(demand.width, 37U);
+                    EXPECT_EQ(demand.height, 23U);
+                    EXPECT_GT(demand.encoded_bytes, file_bytes / 2);
+                }
+                return Error{ErrorCode::out_of_memory, "test", "limit", "is too low"};
+            };
+            const auto result = decode_file(golden_path(name), options);
+            ASSERT_FALSE(result.ok()) << name;
+            EXPECT_EQ(result.error().subject, "limit");
+            EXPECT_EQ(calls, by_file ? 1 : 2) << name;
+        }
+    }
+}
+
+// What decoders hold beside the pixels is told before they take it.
+TEST(Decode, TellsWhatItWorksWith) {
+    // Bytes a pixel, at least.
+    const std::pair<const char*, std::uint64_t> least[] = {
+        {"jpeg_422.jpg", 0},
+        {"jpeg_420_progressive.jpg", 3},  // coefficients of 16 bits, 1.5 to a pixel
+        {"png_type6_16bit_interlaced.png", 4},
+        {"webp_lossless.webp", 4},
+        {"webp_alpha_lossy.webp", 4},
+        {"jpeg_exif_MM_6.jpg", 3},  // turned
+    };
+    for (const auto& [name, each] : least) {
+        std::uint64_t most = 0;
+        DecodeOptions options;
+        options.admit = [&](const DecodeDemand& demand) -> Status {
+            most = std::max(most, demand.working_bytes);
+            return {};
+        };
+        const auto image = decode_file(golden_path(name), options);
+        ASSERT_TRUE(image.ok()) << name;
+        const std::uint64_t pixels = std::uint64_t{1} * image->width * image->height;
+        EXPECT_GE(most, pixels * each) << name;
+        EXPECT_LE(most, (pixels + 16 * (image->width + image->height + 16)) * each) << name;  // whole blocks
+    }
+    std::uint64_t strip = 0;
+    DecodeOptions options;
+    options.admit = [&](const DecodeDemand& demand) -> Status {
+        strip = std::max(strip, demand.working_bytes);
+        return {};
+    };
+    ASSERT_TRUE(decode_file(golden_path("tiff_rgb_II.tif"), options).ok());
+    EXPECT_EQ(strip, 37U * 5 * 3);  // five rows
+}
+
 }  // namespace inkstone::image

@@ -3,52 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
 #include <random>
 
 #include "image/decode.h"
 #include "image/test_support.h"
-
-namespace {
-
-std::atomic<std::size_t> largest_request_bytes{0};
-
-}  // namespace
-
-// Every request of this program and its libraries for memory passes here. Sanitizers have their own allocator.
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define INKSTONE_COUNTS_ALLOCATIONS 1
-namespace {
-void note(std::size_t bytes) {
-    if (bytes > largest_request_bytes.load(std::memory_order_relaxed)) largest_request_bytes = bytes;
-}
-}  // namespace
-extern "C" {
-void* __libc_malloc(std::size_t bytes);
-void* __libc_calloc(std::size_t count, std::size_t bytes);
-void* __libc_realloc(void* memory, std::size_t bytes);
-[[gnu::visibility("default")]] void* malloc(std::size_t bytes) noexcept {
-    note(bytes);
-    return __libc_malloc(bytes);
-}
-[[gnu::visibility("default")]] void* calloc(std::size_t count, std::size_t bytes) noexcept {
-    note(bytes == 0 || count <= SIZE_MAX / bytes ? count * bytes : SIZE_MAX);
-    return __libc_calloc(count, bytes);
-}
-[[gnu::visibility("default")]] void* realloc(void* memory, std::size_t bytes) noexcept {
-    note(bytes);
-    return __libc_realloc(memory, bytes);
-}
-}
-#else
-#define INKSTONE_COUNTS_ALLOCATIONS 0
-#endif
+#include "testing/allocations.h"
 
 namespace inkstone::image {
 
 namespace {
 
+using inkstone::testing::largest_request_bytes;
 using testing::crc32;
 using testing::golden_path;
 using testing::read_bytes;
@@ -229,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, Hostile, ::testing::ValuesIn(kFormats),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
 
 TEST(HostileSizes, RequestsForMemoryAreSeen) {
-    if (INKSTONE_COUNTS_ALLOCATIONS == 0) GTEST_SKIP() << "the sanitizer has its own allocator";
+    if (!inkstone::testing::sees_requests()) GTEST_SKIP() << "this build has another allocator";
     largest_request_bytes = 0;
     ASSERT_TRUE(decode_file(golden_path("tiff_rgb_none_strips.tif")).ok());
     EXPECT_GE(largest_request_bytes.load(), 37U * 23 * 3);

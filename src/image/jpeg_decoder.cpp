@@ -149,6 +149,17 @@ Error failure(const Reader& reader, std::string_view subject) {
         "the JPEG file cannot be decoded (" + std::string(reader.message) + "); " + std::string(remedy));
 }
 
+// A picture that comes in several scans is held as coefficients of 16 bits until the last of them is read.
+std::uint64_t coefficient_bytes(const Reader& reader) {
+    if (jpeg_has_multiple_scans(const_cast<jpeg_decompress_struct*>(&reader.jpeg)) == FALSE) return 0;
+    std::uint64_t blocks = 0;
+    for (int i = 0; i < reader.jpeg.num_components; ++i) {
+        const jpeg_component_info& component = reader.jpeg.comp_info[i];
+        blocks += std::uint64_t{component.width_in_blocks} * component.height_in_blocks;
+    }
+    return blocks * DCTSIZE2 * sizeof(JCOEF);
+}
+
 // EXIF may be spread over several markers; of XMP packets the last one counts.
 Orientation read_orientation(const Reader& reader) {
     constexpr std::string_view kExifName("Exif\0\0", 6);
@@ -180,7 +191,9 @@ Result<Decoded> decode_jpeg(std::span<const std::byte> encoded, std::string_view
     Reader reader;
     if (!read_header(reader, encoded)) return failure(reader, subject);
     const std::uint64_t width = reader.jpeg.image_width, height = reader.jpeg.image_height;
-    if (auto error = check_size(width, height, least_bytes(reader), encoded.size(), subject, options)) return *error;
+    if (auto error =
+            check_size(width, height, least_bytes(reader), encoded.size(), subject, options, coefficient_bytes(reader)))
+        return *error;
 
     if (!start_pixels(reader)) return failure(reader, subject);
     INKSTONE_TRY(Image image, allocate_image(static_cast<int>(width), static_cast<int>(height)));

@@ -193,6 +193,8 @@ Result<Decoded> decode_png(std::span<const std::byte> encoded, std::string_view 
     // An interlaced picture comes in passes over all rows, so that with alpha all rows are kept; otherwise one is
     // enough.
     const std::size_t rgba_row_bytes = channels == 4 ? width * 4 : 0;
+    if (passes > 1 && channels == 4 && options.admit)
+        INKSTONE_CHECK(options.admit({width, height, encoded.size(), rgba_row_bytes * height}));
     std::vector<std::uint8_t> rgba(rgba_row_bytes * (passes > 1 ? height : 1));
     for (int pass = 0; pass < passes; ++pass) {
         for (int y = 0; y < image.height; ++y) {

@@ -395,6 +395,8 @@ Result<Decoded> decode_tiff(std::span<const std::byte> encoded, std::string_view
     INKSTONE_TRY(Image image, allocate_image(static_cast<int>(layout.width), static_cast<int>(layout.height)));
     const std::size_t row_bytes = layout.part_row_bytes();
     const std::size_t plane_bytes = row_bytes * layout.part_height;
+    if (options.admit)
+        INKSTONE_CHECK(options.admit({layout.width, layout.height, encoded.size(), plane_bytes * layout.planes()}));
     std::vector<std::uint8_t> parts(plane_bytes * layout.planes());
     Converter converter(layout, std::move(palette), options.background);
     for (std::uint64_t y = 0; y < layout.height; y += layout.part_height) {

@@ -91,7 +91,11 @@ Result<Decoded> decode_webp(std::span<const std::byte> encoded, std::string_view
     const std::uint32_t width = WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_WIDTH);
     const std::uint32_t height = WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_HEIGHT);
     // A picture of one color takes no bits per pixel: there is no least size.
-    if (auto error = check_size(width, height, 0, encoded.size(), subject, options)) return *error;
+    // The library holds a lossless frame in four bytes a pixel while it decodes, and we one with alpha.
+    const std::uint64_t frame_bytes = std::uint64_t{4} * frame.width * frame.height;
+    constexpr int kLossless = 2;
+    const std::uint64_t working = (part.format == kLossless ? frame_bytes : 0) + (whole.has_alpha ? frame_bytes : 0);
+    if (auto error = check_size(width, height, 0, encoded.size(), subject, options, working)) return *error;
     const auto inside = [](std::int64_t offset, std::int64_t length, std::int64_t limit) {
         return offset >= 0 && length >= 1 && offset + length <= limit;
     };

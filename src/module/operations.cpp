@@ -2,6 +2,7 @@
 #include "module/operations.h"
 
 #include <variant>
+#include <vector>
 
 namespace inkstone::module {
 
@@ -21,6 +22,20 @@ Operations operations(const graph::Graph& graph, const RowCounts& rows, double v
         }
     }
     return count;
+}
+
+std::uint64_t matrix_bytes_read(const Module& module) {
+    const graph::Graph& graph = module.graph();
+    std::vector<bool> read(graph.matrices.size(), false);
+    for (const graph::Node& node : graph.nodes) {
+        if (std::holds_alternative<ops::Embedding>(node.parameters)) continue;
+        for (const graph::Matrix matrix : node.matrices) read[matrix.index] = true;
+    }
+    std::uint64_t bytes = 0;
+    for (std::uint32_t i = 0; i < read.size(); ++i) {
+        if (read[i]) bytes += module.weights().matrix({i}).bytes();
+    }
+    return bytes;
 }
 
 }  // namespace inkstone::module

@@ -1,7 +1,10 @@
-// How much arithmetic a run of a graph is: what estimates of time are made of.
+// How much arithmetic a run of a graph is, and how many bytes of weights it reads: what estimates of time are made of.
 #pragma once
 
+#include <cstdint>
+
 #include "graph/graph.h"
+#include "module/module.h"
 #include "module/plan.h"
 
 namespace inkstone::module {
@@ -14,5 +17,8 @@ struct Operations {
 
 // visible: positions that a row sees on average.
 Operations operations(const graph::Graph& graph, const RowCounts& rows, double visible);
+
+// Bytes of packed matrices that every run reads from end to end: all but those of which only rows are looked up.
+std::uint64_t matrix_bytes_read(const Module& module);
 
 }  // namespace inkstone::module

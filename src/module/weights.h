@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backend/api/backend.h"
@@ -14,16 +15,24 @@
 namespace inkstone::module {
 
 struct LoadHooks {
-    // After a tensor was packed: its bytes are not needed any more.
-    std::function<void(const tensor::TensorView&)> release;
+    // Copies a part of a constant's source bytes; false when they cannot be read, and then read_failure says why.
+    // Called from all threads. Empty: source bytes are plain memory.
+    std::function<bool(std::span<const std::byte> part, std::byte* out)> read;
+    std::function<Error(std::span<const std::byte> part)> read_failure;
+    // Asked with the bytes that the packed weights take, before they are allocated; an error ends the load.
+    std::function<Status(std::uint64_t bytes)> admit;
     // Bytes of the checkpoint packed so far.
     std::function<void(std::uint64_t)> progress;
 };
 
 class Weights {
 public:
+    // What the graph's weights take at least when they are packed: exact, but for F32 matrices, which may turn out to
+    // need four bytes a weight where two are counted.
+    static std::uint64_t least_bytes(const graph::Graph& graph);
+
     // Packs every constant of the graph into the backend's memory; a constant that several nodes use is packed once.
-    // Errors: unsupported (element type, named with its tensor), out_of_memory, cancelled.
+    // Errors: unsupported (element type, named with its tensor), out_of_memory, cancelled, those of the hooks.
     static Result<Weights> pack(const graph::Graph& graph, backend::Backend& backend, const LoadHooks& hooks);
 
     const tensor::PackedMatrix& matrix(graph::Matrix matrix) const { return matrices_[matrix.index]; }

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstring>
+
 #include "backend/cpu/cpu_backend.h"
 
 namespace inkstone::module {
@@ -27,21 +30,91 @@ TEST_F(PackedWeights, HoldsTheNarrowestExactFormat) {
                       {"fine", view(tensor::DataType::f32, 32, std::as_bytes(std::span(fine))), 8, 4, 1}};
     graph.vectors = {{"bias", view(tensor::DataType::f32, 32, std::as_bytes(std::span(fine))), 30, 2}};
     std::vector<std::uint64_t> progress;
-    std::size_t released = 0;
+    std::uint64_t asked = 0;
     LoadHooks hooks;
     hooks.progress = [&](std::uint64_t bytes) { progress.push_back(bytes); };
-    hooks.release = [&](const tensor::TensorView&) { ++released; };
+    hooks.admit = [&](std::uint64_t bytes) {
+        asked = bytes;
+        return Status();
+    };
     const auto weights = pack(graph, hooks);
     ASSERT_TRUE(weights.ok());
+    EXPECT_EQ(asked, weights->bytes());
+    EXPECT_EQ(Weights::least_bytes(graph), asked - 4 * 64 * 2);  // the fine matrix, counted as two bytes a weight
     EXPECT_EQ(weights->matrix({0}).format, tensor::WeightFormat::bf16);
     EXPECT_EQ(weights->matrix({1}).format, tensor::WeightFormat::f32);
     EXPECT_EQ(weights->formats(), "f32+bf16");
     EXPECT_EQ(weights->vector({0})[29], 1.1F);
     EXPECT_EQ(progress, (std::vector<std::uint64_t>{128, 256, 384}));
-    EXPECT_EQ(released, 3U);
     float row[4];
     tensor::unpack_row(weights->matrix({1}), 7, row);
     EXPECT_EQ(row[3], 1.1F);
+}
+
+// With sources that are read rather than looked at: the same bytes, whatever the number of threads and pieces.
+TEST_F(PackedWeights, ReadsInPiecesGiveTheSameWeights) {
+    constexpr std::size_t kOutputs = 1000, kInputs = 1531;  // three pieces of whole tiles, the last one ragged
+    std::vector<float> fine(kOutputs * kInputs), coarse(kOutputs * kInputs);
+    for (std::size_t i = 0; i < fine.size(); ++i) {
+        fine[i] = static_cast<float>(i) * 1.001F;
+        coarse[i] = static_cast<float>(i % 251);
+    }
+    fine.front() = 1;
+    graph::Graph graph;
+    for (const std::vector<float>* values : {&fine, &coarse})
+        graph.matrices.push_back({"m", view(tensor::DataType::f32, values->size(), std::as_bytes(std::span(*values))),
+                                  kOutputs, kInputs, values == &fine ? std::size_t{1} : std::size_t{1531}});
+    graph.vectors = {{"bias", view(tensor::DataType::f32, 32, std::as_bytes(std::span(fine)).first(128)), 30, 2}};
+    const auto plain = pack(graph);
+    ASSERT_TRUE(plain.ok());
+    EXPECT_EQ(plain->formats(), "f32+bf16");
+    for (const int threads : {1, 3}) {
+        backend_ = std::move(*backend::cpu::CpuBackend::create(backend::cpu::best_set(), threads));
+        std::atomic<std::size_t> reads{0};
+        LoadHooks hooks;
+        hooks.read = [&](std::span<const std::byte> part, std::byte* out) {
+            std::memcpy(out, part.data(), part.size());
+            ++reads;
+            return true;
+        };
+        const auto read = pack(graph, hooks);
+        ASSERT_TRUE(read.ok());
+        EXPECT_GT(reads.load(), 12U);
+        for (const std::uint32_t i : {0U, 1U})
+            EXPECT_EQ(std::memcmp(read->matrix({i}).data, plain->matrix({i}).data, plain->matrix({i}).bytes()), 0);
+        EXPECT_EQ(std::memcmp(read->vector({0}), plain->vector({0}), 30 * sizeof(float)), 0);
+    }
+}
+
+TEST_F(PackedWeights, AFailedReadOrARefusedSizeEndsTheLoad) {
+    const std::vector<float> values(64 * 64, 1.1F);
+    graph::Graph graph;
+    graph.matrices = {{"m", view(tensor::DataType::f32, values.size(), std::as_bytes(std::span(values))), 64, 64, 1}};
+    graph.vectors = {{"v", view(tensor::DataType::f32, 64, std::as_bytes(std::span(values)).first(256)), 64, 0}};
+    for (const int good_reads : {0, 1, 2, 3}) {  // looking for the format, packing, the vector; all
+        int reads = 0;
+        LoadHooks hooks;
+        hooks.read = [&](std::span<const std::byte> part, std::byte* out) {
+            std::memcpy(out, part.data(), part.size());
+            return reads++ < good_reads;
+        };
+        hooks.read_failure = [](std::span<const std::byte> part) {
+            return Error{ErrorCode::io, "read", "file", std::to_string(part.size())};
+        };
+        const auto weights = pack(graph, hooks);
+        EXPECT_EQ(reads, std::min(good_reads + 1, 3));
+        if (good_reads == 3) {
+            EXPECT_TRUE(weights.ok());
+            continue;
+        }
+        ASSERT_FALSE(weights.ok());
+        EXPECT_EQ(weights.error().message, good_reads == 2 ? "256" : "16384");
+    }
+    LoadHooks hooks;
+    hooks.admit = [](std::uint64_t bytes) -> Status {
+        return Error{ErrorCode::out_of_memory, "admit", "limit", std::to_string(bytes)};
+    };
+    EXPECT_EQ(pack(graph, hooks).error().message, std::to_string(64 * 64 * 4 + 256));
 }
 
 TEST_F(PackedWeights, OtherElementTypesAreNamed) {

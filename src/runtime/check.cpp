@@ -40,30 +40,29 @@ std::string version_of(const model::Config& config) {
 // Number of the first element that is infinite or NaN, or nothing.
 template <class Bits>
 std::optional<std::size_t> first_not_finite(std::span<const std::byte> bytes, Bits exponent) {
-    constexpr std::size_t kBlock = 4096;
-    for (std::size_t at = 0; at < bytes.size(); at += kBlock * sizeof(Bits)) {
-        Bits block[kBlock];
-        const std::size_t size = std::min(bytes.size() - at, sizeof block);
-        std::memcpy(block, bytes.data() + at, size);
-        unsigned found = 0;  // counted without a branch, so that the loop is vectorised
-        for (std::size_t i = 0; i < size / sizeof(Bits); ++i) found |= (block[i] & exponent) == exponent ? 1U : 0U;
-        if (found == 0) continue;
-        for (std::size_t i = 0; i < size / sizeof(Bits); ++i)
-            if ((block[i] & exponent) == exponent) return at / sizeof(Bits) + i;
-    }
+    unsigned found = 0;  // counted without a branch, so that the loop is vectorised
+    const auto element = [&](std::size_t i) {
+        Bits bits;
+        std::memcpy(&bits, bytes.data() + i * sizeof(Bits), sizeof(Bits));
+        return (bits & exponent) == exponent;
+    };
+    const std::size_t count = bytes.size() / sizeof(Bits);
+    for (std::size_t i = 0; i < count; ++i) found |= element(i) ? 1U : 0U;
+    for (std::size_t i = 0; found != 0 && i < count; ++i)
+        if (element(i)) return i;
     return std::nullopt;
 }
 
-std::optional<std::size_t> first_not_finite(const internal::tensor::TensorView& view) {
-    switch (view.type) {
+std::optional<std::size_t> first_not_finite(internal::tensor::DataType type, std::span<const std::byte> bytes) {
+    switch (type) {
         case internal::tensor::DataType::bf16:
-            return first_not_finite<std::uint16_t>(view.bytes, 0x7F80);
+            return first_not_finite<std::uint16_t>(bytes, 0x7F80);
         case internal::tensor::DataType::f16:
-            return first_not_finite<std::uint16_t>(view.bytes, 0x7C00);
+            return first_not_finite<std::uint16_t>(bytes, 0x7C00);
         case internal::tensor::DataType::f32:
-            return first_not_finite<std::uint32_t>(view.bytes, 0x7F800000);
+            return first_not_finite<std::uint32_t>(bytes, 0x7F800000);
         default:
-            return std::nullopt;  // refused when weights are packed
+            return std::nullopt;  // refused when the tensors were looked up
     }
 }
 
@@ -198,18 +197,27 @@ private:
 
     bool finite() {
         internal::Fingerprint fingerprint;
+        constexpr std::size_t kBlock = std::size_t{1} << 20;
+        std::vector<std::byte> block(kBlock);
         for (const auto& [name, view] : weights_->tensors()) {
             if (cancel_ != nullptr && cancel_->load())
                 throw Error(ErrorCode::cancelled, "check", name, "was cancelled before it was done");
-            if (const auto element = first_not_finite(*view))
-                return failed("finite weights",
-                              name + " has an infinity or NaN at element " + std::to_string(*element) + " of " +
-                                  std::to_string(view->element_count()) + ": the file is damaged, download it again");
             fingerprint.add(name);
             fingerprint.add(internal::tensor::name_of(view->type));
             fingerprint.add(internal::tensor::to_string(view->shape));
-            fingerprint.add(view->bytes);
-            checkpoint_->release(*view);
+            for (std::size_t at = 0; at < view->bytes.size(); at += kBlock) {
+                const auto part = view->bytes.subspan(at, std::min(kBlock, view->bytes.size() - at));
+                if (!checkpoint_->read(part, block.data()))
+                    return failed("finite weights", checkpoint_->read_failure(part));
+                const auto bytes = std::span<const std::byte>(block).first(part.size());
+                if (const auto element = first_not_finite(view->type, bytes))
+                    return failed("finite weights",
+                                  name + " has an infinity or NaN at element " +
+                                      std::to_string(at / internal::tensor::bytes_per_element(view->type) + *element) +
+                                      " of " + std::to_string(view->element_count()) +
+                                      ": the file is damaged, download it again");
+                fingerprint.add(bytes);
+            }
         }
         report_.fingerprint = fingerprint.text();
         passed("finite weights", "all of them");
@@ -320,6 +328,7 @@ bool CheckReport::passed() const {
 }
 
 CheckReport check(const fs::path& model_dir, const RuntimeOptions& options, const CancelToken* cancel) {
+    internal::runtime::require_stack("check");
     return Check(internal::runtime::resolve_model(model_dir), options, cancel).run();
 }
 

@@ -83,6 +83,17 @@ private:
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string((bytes + (1U << 20) - 1) >> 20) + " MiB"; }
 
+// A limit as it was given: in whole mebibytes when it is, else to the byte.
+std::string exact_size(std::uint64_t bytes) {
+    if (bytes % (1U << 20) == 0) return mebibytes(bytes);
+    return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+}
+
+Error over_limit(const std::string& need, std::uint64_t limit, const std::string& remedy) {
+    return {ErrorCode::out_of_memory, "estimate memory", "memory_limit",
+            need + ", more than the limit of " + exact_size(limit) + "; " + remedy + " (--memory-limit)"};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::load(const std::filesystem::path& folder, EngineOptions options) {
@@ -112,9 +123,11 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::filesystem::path& folder
     const model::Config& config = engine->package_.config;
     const format::Checkpoint& checkpoint = engine->package_.checkpoint;
     INKSTONE_TRY(const auto weights, model::Weights::open(checkpoint, config));
-    INKSTONE_CHECK(engine->check_memory({checkpoint.total_bytes(), 0, 0, 0}));
     INKSTONE_TRY(auto vision_graph, model::vision_graph(config, weights));
     INKSTONE_TRY(auto text_graph, model::text_graph(config, weights));
+    const std::uint64_t least_vision = inkstone::module::Weights::least_bytes(vision_graph),
+                        least_text = inkstone::module::Weights::least_bytes(text_graph);
+    INKSTONE_CHECK(engine->check_weights(least_vision + least_text));
     if (chosen.fuse) {
         vision_graph = graph::passes::fuse(std::move(vision_graph));
         text_graph = graph::passes::fuse(std::move(text_graph));
@@ -137,14 +150,18 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::filesystem::path& folder
     const CancelScope cancel(backend, chosen.cancel);
     std::uint64_t before = 0, done = 0;
     inkstone::module::LoadHooks hooks;
-    hooks.release = [&](const tensor::TensorView& view) { checkpoint.release(view); };
+    hooks.read = [&](std::span<const std::byte> part, std::byte* out) { return checkpoint.read(part, out); };
+    hooks.read_failure = [&](std::span<const std::byte> part) { return checkpoint.read_failure(part); };
+    hooks.admit = [&](std::uint64_t bytes) { return engine->check_weights(bytes + least_text); };
     hooks.progress = [&](std::uint64_t bytes) {
         done = before + bytes;
         if (chosen.on_load) chosen.on_load(done, checkpoint.total_bytes());
     };
     INKSTONE_TRY(auto vision_module, inkstone::module::Module::create(std::move(vision_graph), backend, hooks));
     before = done;
+    hooks.admit = [&](std::uint64_t bytes) { return engine->check_weights(vision_module->weights().bytes() + bytes); };
     INKSTONE_TRY(auto text_module, inkstone::module::Module::create(std::move(text_graph), backend, hooks));
+    INKSTONE_CHECK(checkpoint.check_unchanged());
     // Tensors that the model does not use were not counted.
     if (chosen.on_load && done < checkpoint.total_bytes()) hooks.progress(checkpoint.total_bytes() - before);
     engine->pool_ = std::make_unique<inkstone::module::KvPool>(backend, text_module->graph().kv);
@@ -180,8 +197,8 @@ void Engine::release_large_arena() {
     scratch_->release();
 }
 
-// What earlier requests left for reuse is in no estimate: under a limit it goes back first.
 void Engine::release_kept_memory() {
+    if (options_.memory_limit_bytes == 0) return;
     pool_->trim();
     scratch_->release();
     vision_->release_arena();
@@ -248,12 +265,46 @@ Result<TimeEstimate> Engine::estimate_time(std::span<const model::ImageGrid> gri
 Status Engine::check_memory(const MemoryEstimate& estimate) const {
     const std::uint64_t limit = options_.memory_limit_bytes;
     if (limit == 0 || estimate.total() <= limit) return {};
-    return Error{ErrorCode::out_of_memory, "estimate memory", "memory_limit",
-                 "this needs " + mebibytes(estimate.total()) + " (weights " + mebibytes(estimate.weights) +
-                     ", keys and values " + mebibytes(estimate.cache) + ", activations " +
-                     mebibytes(estimate.activations) + ", pictures " + mebibytes(estimate.vision) +
-                     "), more than the limit of " + mebibytes(limit) +
-                     "; lower max_pixels or max_new_tokens, or raise memory_limit"};
+    return over_limit("this needs " + mebibytes(estimate.total()) + " (weights " + mebibytes(estimate.weights) +
+                          ", keys and values " + mebibytes(estimate.cache) + ", activations " +
+                          mebibytes(estimate.activations) + ", pictures " + mebibytes(estimate.vision) + ")",
+                      limit, "lower max_pixels or max_new_tokens, or raise memory_limit");
+}
+
+Status Engine::check_weights(std::uint64_t bytes) const {
+    const std::uint64_t limit = options_.memory_limit_bytes;
+    if (limit == 0 || bytes <= limit) return {};
+    return over_limit("the model's weights need " + mebibytes(bytes), limit, "raise memory_limit");
+}
+
+Status Engine::admit_picture(const image::DecodeDemand& demand, std::uint64_t held_bytes) const {
+    const std::uint64_t limit = options_.memory_limit_bytes;
+    if (limit == 0) return {};
+    // Sides have at most 31 bits and files far less than 2^62 bytes: nothing wraps.
+    const std::uint64_t pixels = 3 * demand.width * demand.height;
+    const std::uint64_t needed = weight_bytes() + held_bytes + demand.encoded_bytes + pixels + demand.working_bytes;
+    if (needed > limit) {
+        std::string parts = "weights " + mebibytes(weight_bytes()) + ", its file " + mebibytes(demand.encoded_bytes);
+        if (pixels > 0)
+            parts += ", its " + std::to_string(demand.width) + " x " + std::to_string(demand.height) + " pixels " +
+                     mebibytes(pixels);
+        if (demand.working_bytes > 0) parts += ", its decoder " + mebibytes(demand.working_bytes);
+        if (held_bytes > 0) parts += ", pictures before it " + mebibytes(held_bytes);
+        return over_limit("decoding it needs " + mebibytes(needed) + " (" + parts + ")", limit,
+                          "scale the picture down, or raise memory_limit");
+    }
+    if (pixels == 0) return {};
+    // A lower bound of what the request will need: the prompt's text is not counted, and which way up the picture is
+    // meant is not known yet. recognize() compares the whole.
+    std::optional<MemoryEstimate> least;
+    for (const auto& [w, h] : {std::pair(demand.width, demand.height), std::pair(demand.height, demand.width)}) {
+        const auto grid = grid_of({static_cast<int>(w), static_cast<int>(h), {}}, package_.preprocessing);
+        if (!grid) return {};  // a shape that is refused once the picture is known to be whole
+        const std::size_t tokens = model::visual_tokens(package_.config, grid->height, grid->width);
+        const MemoryEstimate reading = estimate({&*grid, 1}, held_bytes + pixels, tokens, 0);
+        if (!least || reading.total() < least->total()) least = reading;
+    }
+    return check_memory(*least);
 }
 
 Status Engine::check_context(std::size_t prompt_tokens) const {
@@ -280,7 +331,7 @@ Status Engine::run_vision(const image::Patches& patches, std::vector<float>& vis
 
 Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) {
     const CancelScope cancel(*backend_, options.cancel);
-    if (options_.memory_limit_bytes > 0) release_kept_memory();
+    release_kept_memory();
     const model::Config& config = package_.config;
     Answer answer;
 

@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "generate/decoder.h"
 #include "generate/generator.h"
+#include "image/decode.h"
 #include "image/image.h"
 #include "image/patches.h"
 #include "module/kv_pool.h"
@@ -106,6 +107,14 @@ public:
     // was before. A page whose estimate passes the memory limit is refused before any work.
     Result<Answer> recognize(Request request, const AnswerOptions& options);
 
+    // Before a picture is decoded, as image::DecodeOptions::admit: refuses with out_of_memory what cannot be decoded
+    // within the memory limit, or not be read afterwards. held_bytes: pixels of pictures of the same request.
+    Status admit_picture(const image::DecodeDemand& demand, std::uint64_t held_bytes) const;
+
+    // Gives back what earlier requests left for reuse, when there is a memory limit: it is in no estimate. recognize()
+    // does so itself; whoever decodes pictures first calls it before that.
+    void release_kept_memory();
+
     const Package& package() const { return package_; }
     std::int64_t max_pixels() const { return package_.preprocessing.max_pixels; }
     // Whether default_max_pixels lowered the package's bound.
@@ -137,9 +146,9 @@ private:
     explicit Engine(Package package) : package_(std::move(package)) {}
     std::uint64_t vision_arena_bytes(const model::hunyuan_vl::ImageGrid& grid) const;
     void release_large_arena();
-    void release_kept_memory();
     Status check_context(std::size_t prompt_tokens) const;
     Status check_memory(const MemoryEstimate& estimate) const;
+    Status check_weights(std::uint64_t bytes) const;
 
     Package package_;
     EngineOptions options_;

@@ -151,6 +151,96 @@ TEST(Memory, TooMuchIsRefusedWithNumbersBeforeAnyWork) {
     const auto not_loaded = Engine::load(kTiny, std::move(tiny_limit));
     ASSERT_FALSE(not_loaded.ok());
     EXPECT_EQ(not_loaded.error().code, ErrorCode::out_of_memory);
+    EXPECT_NE(not_loaded.error().message.find("limit of 1000 bytes"), std::string::npos) << not_loaded.error().text();
+}
+
+// What loading is measured by is what stays in memory, not the bytes of the file: F32 that BF16 holds takes half.
+TEST(Memory, LoadingIsComparedByWhatWillBeResident) {
+    const auto engine = load(kTiny);
+    ASSERT_NE(engine->weight_bytes(), engine->package().checkpoint.total_bytes());
+    for (const bool enough : {true, false}) {
+        EngineOptions options;
+        options.memory_limit_bytes = engine->weight_bytes() - (enough ? 0 : 1);
+        const auto limited = Engine::load(kTiny, std::move(options));
+        EXPECT_EQ(limited.ok(), enough);
+        if (!enough) {
+            EXPECT_EQ(limited.error().code, ErrorCode::out_of_memory);
+            EXPECT_NE(limited.error().message.find("--memory-limit"), std::string::npos) << limited.error().text();
+        }
+    }
+}
+
+TEST(Memory, APictureIsRefusedByItsHeader) {
+    const std::uint64_t weights = load(kTiny)->weight_bytes();
+    EngineOptions options;
+    options.memory_limit_bytes = weights + (std::uint64_t{8} << 20);
+    const auto engine = load(kTiny, std::move(options));
+    EXPECT_TRUE(engine->admit_picture({0, 0, 1 << 20, 0}, 0).ok());
+    EXPECT_TRUE(engine->admit_picture({500, 500, 1 << 20, 0}, 0).ok());
+    struct Case {
+        image::DecodeDemand demand;
+        std::uint64_t held;
+        const char* words;
+    };
+    for (const Case& each :
+         {Case{{2000, 2000, 1000, 0}, 0, "2000 x 2000 pixels 12 MiB"}, Case{{0, 0, 9 << 20, 0}, 0, "its file 9 MiB"},
+          Case{{500, 500, 1000, 8 << 20}, 0, "its decoder 8 MiB"},
+          Case{{500, 500, 1000, 0}, 8 << 20, "pictures before it 8 MiB"}}) {
+        const auto refused = engine->admit_picture(each.demand, each.held);
+        ASSERT_FALSE(refused.ok()) << each.words;
+        EXPECT_EQ(refused.error().code, ErrorCode::out_of_memory);
+        for (const char* words : {each.words, "more than the limit of", "--memory-limit"})
+            EXPECT_NE(refused.error().message.find(words), std::string::npos) << refused.error().text();
+    }
+    // Nothing that recognize() takes is refused before it: the largest picture that each of them allows.
+    for (const auto& [width, height] :
+         {std::pair(100, 100), std::pair(30, 400), std::pair(400, 30), std::pair(900, 700)}) {
+        image::Image blank = *image::allocate_image(width, height);
+        EngineOptions exact;
+        exact.memory_limit_bytes = 0;
+        const auto free_engine = load(kTiny);
+        AnswerOptions once = tokens(1);
+        once.on_estimate = [&](const MemoryEstimate& needed, const TimeEstimate&) {
+            exact.memory_limit_bytes = needed.total();
+        };
+        ASSERT_TRUE(free_engine->recognize({{blank}, "", "text"}, once).ok());
+        const auto limited = load(kTiny, std::move(exact));
+        const auto w = static_cast<std::uint64_t>(width), h = static_cast<std::uint64_t>(height);
+        EXPECT_TRUE(limited->admit_picture({w, h, 100, 0}, 0).ok()) << width << " x " << height;
+        EXPECT_TRUE(limited->recognize({{blank}, "", "text"}, tokens(1)).ok());
+    }
+}
+
+// A file that is cut or written to while it is loaded is an error; looking at its mapping would end the process.
+TEST(Load, FilesThatChangeMeanwhile) {
+    const char* const shard = "model-00002-of-00002.safetensors";
+    for (const bool cut : {true, false})
+        for (const int threads : {1, 2}) {
+            const PackageCopy copy(kTiny);
+            copy.write(shard, copy.read(shard));  // a file of its own, not a link
+            const auto file = copy.path() / shard;
+            const auto size = std::filesystem::file_size(file);
+            EngineOptions options;
+            options.threads = threads;
+            bool done = false;
+            options.on_load = [&](std::uint64_t, std::uint64_t) {
+                if (std::exchange(done, true)) return;
+                if (cut)
+                    std::filesystem::resize_file(file, 4096);
+                else
+                    std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now());
+            };
+            const auto engine = Engine::load(copy.path(), std::move(options));
+            ASSERT_TRUE(done);
+            ASSERT_FALSE(engine.ok());
+            EXPECT_EQ(engine.error().code, ErrorCode::io);
+            EXPECT_EQ(engine.error().subject, file.string());
+            EXPECT_NE(engine.error().message.find("while it was read"), std::string::npos) << engine.error().text();
+            if (cut) {
+                EXPECT_NE(engine.error().message.find(std::to_string(size)), std::string::npos);
+                EXPECT_NE(engine.error().message.find("4096"), std::string::npos);
+            }
+        }
 }
 
 // A package that asks for pictures beyond its own context: refused by count, before anything of that size exists.

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/stack.h"
 #include "base/thread_pool.h"
 #include "runtime/hub_cache.h"
 
@@ -46,6 +47,17 @@ std::filesystem::path resolve_model(const std::filesystem::path& model_dir) {
     std::error_code error;
     if (std::filesystem::exists(model_dir, error)) return model_dir;
     return find_hub_snapshot(model_dir.generic_string()).value_or(model_dir);
+}
+
+static_assert(hunyuan_ocr::kNeededStackBytes == kNeededStackBytes);
+
+void require_stack(const char* stage) {
+    const auto left = stack_left();
+    if (!left || *left >= kNeededStackBytes) return;
+    throw hunyuan_ocr::Error(hunyuan_ocr::ErrorCode::out_of_memory, stage, "stack",
+                             "this thread has " + std::to_string(*left >> 10) +
+                                 " KiB of stack left, expected at least " + std::to_string(kNeededStackBytes >> 10) +
+                                 " KiB; call from a thread with a larger one (the main thread's is set by ulimit -s)");
 }
 
 EngineOptions engine_options(const hunyuan_ocr::RuntimeOptions& options) {

@@ -12,6 +12,9 @@ EngineOptions engine_options(const hunyuan_ocr::RuntimeOptions& options);
 // The folder itself, or the hub cache's snapshot of a name that is no folder.
 std::filesystem::path resolve_model(const std::filesystem::path& model_dir);
 
+// Throws hunyuan_ocr::Error (out_of_memory) when this thread has less stack left than a call may need.
+void require_stack(const char* stage);
+
 // Throws the error as the public type.
 [[noreturn]] void raise(Error error);
 

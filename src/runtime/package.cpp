@@ -13,7 +13,8 @@ namespace {
 // A folder with inkstone.json holds weights in a format of ours, of which this version reads none.
 Status check_format(const std::filesystem::path& folder) {
     std::error_code error;
-    if (!std::filesystem::exists(folder / "inkstone.json", error)) return {};
+    // A link that leads nowhere is a file that is missing, not a folder without one.
+    if (!std::filesystem::exists(std::filesystem::symlink_status(folder / "inkstone.json", error))) return {};
     INKSTONE_TRY(const format::Json json, format::Json::read(folder / "inkstone.json"));
     INKSTONE_TRY(const std::int64_t version, json.integer("version"));
     return json.error(ErrorCode::unsupported, "version",
@@ -27,11 +28,14 @@ Status check_format(const std::filesystem::path& folder) {
 Result<Package> Package::open(const std::filesystem::path& folder) {
     std::error_code error;
     if (!std::filesystem::is_directory(folder, error))
-        return Error{std::filesystem::exists(folder, error) ? ErrorCode::io : ErrorCode::not_found, "open package",
-                     folder.string(),
-                     std::filesystem::exists(folder, error)
-                         ? "is not a folder; expected a checkpoint folder with config.json and model.safetensors"
-                         : "does not exist; expected a checkpoint folder with config.json and model.safetensors"};
+        return Error{
+            std::filesystem::exists(folder, error) ? ErrorCode::io : ErrorCode::not_found, "open package",
+            folder.string(),
+            std::filesystem::exists(folder, error)
+                ? "is not a folder; expected a checkpoint folder with config.json and model.safetensors"
+                : "does not exist; expected a checkpoint folder with config.json and model.safetensors, or the "
+                  "name of a model (tencent/HunyuanOCR) that the Hugging Face hub's cache on this machine "
+                  "holds; nothing is downloaded"};
     INKSTONE_CHECK(check_format(folder));
     INKSTONE_TRY(auto config, model::hunyuan_vl::read_config(folder));
     INKSTONE_TRY(auto generation, model::hunyuan_vl::read_generation_defaults(folder, config));

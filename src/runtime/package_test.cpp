@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <random>
+#include <tuple>
 
 #include "image/decode.h"
 #include "runtime/engine.h"
@@ -73,6 +74,51 @@ TEST(Package, AContradictionOfConfigAndWeightsIsRefusedOnLoading) {
         ASSERT_FALSE(engine.ok()) << pointer;
         EXPECT_TRUE(engine.error().code == ErrorCode::mismatch || engine.error().code == ErrorCode::not_found)
             << engine.error().text();
+    }
+}
+
+// Packages of other versions of this program: the version and the remedy are named, whatever the version is.
+TEST(Package, OurOwnFormatIsRefusedByItsVersion) {
+    for (const std::int64_t version : {-1, 0, 1, 2, 1000000}) {
+        const PackageCopy copy(kTiny);
+        copy.write("inkstone.json", nlohmann::json{{"format", "inkstone"}, {"version", version}}.dump());
+        expect_error(copy.path(), ErrorCode::unsupported, "version: is " + std::to_string(version) + ",");
+        expect_error(copy.path(), ErrorCode::unsupported, "use the folder that the package was made from");
+        EXPECT_FALSE(Engine::load(copy.path(), {}).ok());
+    }
+    const std::tuple<const char*, ErrorCode, const char*> damaged[] = {
+        {R"({"format": "inkstone"})", ErrorCode::not_found, "version"},
+        {R"({"version": "1"})", ErrorCode::malformed, "version"},
+        {R"({"version": 1.5})", ErrorCode::malformed, "version"},
+        {R"({"version": 1)", ErrorCode::malformed, "inkstone.json"},
+        {"", ErrorCode::malformed, "inkstone.json"}};
+    for (const auto& [text, code, word] : damaged) {
+        const PackageCopy copy(kTiny);
+        copy.write("inkstone.json", text);
+        expect_error(copy.path(), code, word);
+    }
+    const PackageCopy copy(kTiny);
+    std::filesystem::create_symlink("nowhere", copy.path() / "inkstone.json");
+    expect_error(copy.path(), ErrorCode::not_found, "inkstone.json");
+}
+
+// The context's length is data: any that holds the request gives the same answer.
+TEST(Package, AnyContextLoadsAndReadsTheSame) {
+    const auto picture = image::decode_file(kRoot / "tests/data/pictures/small.png");
+    ASSERT_TRUE(picture.ok());
+    std::vector<std::int32_t> expected;
+    for (const int positions : {2048, 131072, 65536, 40000, 32768, 1021}) {
+        const PackageCopy copy(kTiny);
+        copy.set("config.json", "/max_position_embeddings", positions);
+        auto engine = Engine::load(copy.path(), {});
+        ASSERT_TRUE(engine.ok()) << positions << ": " << engine.error().text();
+        AnswerOptions options;
+        options.max_new_tokens = 12;
+        const auto answer = (*engine)->recognize({{*picture}, "", "text"}, options);
+        ASSERT_TRUE(answer.ok()) << positions << ": " << answer.error().text();
+        if (expected.empty()) expected = answer->generated.ids;
+        EXPECT_EQ(expected.size(), 12U);
+        EXPECT_EQ(answer->generated.ids, expected) << positions;
     }
 }
 

@@ -1,11 +1,14 @@
 // The public face: converts options and results, turns errors into exceptions, serialises calls.
 #include "hunyuan_ocr/runtime.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <mutex>
 #include <new>
 #include <utility>
 
+#include "document/boxes.h"
 #include "image/decode.h"
 #include "runtime/engine.h"
 #include "runtime/options.h"
@@ -26,7 +29,12 @@ double now_ms() {
 
 using internal::runtime::value_or_throw;
 
-internal::image::Image decode(const Image& image, const internal::image::DecodeOptions& options) {
+// `decoded_bytes` of other pictures are held meanwhile.
+internal::image::Image decode(const Image& image, internal::image::DecodeOptions options,
+                              const internal::runtime::Engine& engine, std::uint64_t decoded_bytes) {
+    options.admit = [&](const internal::image::DecodeDemand& demand) {
+        return engine.admit_picture(demand, decoded_bytes);
+    };
     switch (image.kind()) {
         case Image::Kind::file:
             return value_or_throw(internal::image::decode_file(image.path(), options));
@@ -38,6 +46,11 @@ internal::image::Image decode(const Image& image, const internal::image::DecodeO
     const std::ptrdiff_t channels = image.format() == PixelFormat::gray                                        ? 1
                                     : image.format() == PixelFormat::rgb || image.format() == PixelFormat::bgr ? 3
                                                                                                                : 4;
+    if (image.width() > 0 && image.height() > 0) {
+        const auto admitted = options.admit(
+            {static_cast<std::uint64_t>(image.width()), static_cast<std::uint64_t>(image.height()), 0, 0});
+        if (!admitted) internal::runtime::raise(admitted.error());
+    }
     const std::ptrdiff_t stride = image.stride_bytes() != 0 ? image.stride_bytes() : image.width() * channels;
     return value_or_throw(internal::image::from_pixels(image.data(), image.width(), image.height(), stride,
                                                        static_cast<internal::image::PixelFormat>(image.format()),
@@ -54,6 +67,24 @@ ImageInfo image_info(const internal::image::Patches& patches, int merge) {
     info.grid_height = patches.grid_height;
     info.visual_tokens = patches.grid_height / merge * (patches.grid_width / merge + 1) + 2;
     return info;
+}
+
+std::vector<Box> boxes_of(std::string_view text, const ImageInfo& image) {
+    const auto point = [](const internal::document::Point& from) { return Point{from.x, from.y}; };
+    const auto rectangle = [](const internal::document::Rectangle& from) {
+        return Rectangle{from.left, from.top, from.right, from.bottom};
+    };
+    std::vector<Box> boxes;
+    for (auto& found : internal::document::parse_boxes(text, image.width, image.height)) {
+        Box& box = boxes.emplace_back();
+        box.text = std::move(found.text);
+        box.label = std::move(found.label);
+        box.normalized = rectangle(found.normalized);
+        box.pixels = rectangle(found.pixels);
+        std::ranges::transform(found.normalized_corners, std::back_inserter(box.normalized_corners), point);
+        std::ranges::transform(found.pixel_corners, std::back_inserter(box.pixel_corners), point);
+    }
+    return boxes;
 }
 
 }  // namespace
@@ -198,6 +229,7 @@ Profile Runtime::Implementation::profile(const internal::runtime::Answer& answer
 
 Result Runtime::Implementation::run(std::span<const Image> images, const Prompt& prompt,
                                     const GenerationOptions& options, const OnText& on_text) try {
+    internal::runtime::require_stack("recognize");
     const std::lock_guard lock(mutex);
     const double start = now_ms();
     internal::runtime::AnswerOptions answer_with = answer_options(options);
@@ -205,8 +237,14 @@ Result Runtime::Implementation::run(std::span<const Image> images, const Prompt&
     internal::runtime::Request request;
     request.system = prompt.system;
     request.prompt = prompt_text(prompt);
-    for (const Image& image : images) request.images.push_back(decode(image, decode_options));
+    engine->release_kept_memory();
+    std::uint64_t decoded_bytes = 0;
+    for (const Image& image : images) {
+        request.images.push_back(decode(image, decode_options, *engine, decoded_bytes));
+        decoded_bytes += request.images.back().pixels.size();
+    }
     const double decode_image_ms = now_ms() - start;
+    const bool with_boxes = images.size() == 1 && engine->package().tasks.prints_boxes(request.prompt);
     auto answer = value_or_throw(engine->recognize(std::move(request), answer_with));
 
     Result result;
@@ -221,6 +259,7 @@ Result Runtime::Implementation::run(std::span<const Image> images, const Prompt&
     result.profile = profile(answer, decode_image_ms, now_ms() - start);
     result.tokens = std::move(answer.generated.ids);
     result.text = std::move(answer.text);
+    if (with_boxes) result.boxes = boxes_of(result.text, result.image);
     return result;
 } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::out_of_memory, "recognize", "request", "the system has no memory for it; lower max_pixels");
@@ -228,6 +267,7 @@ Result Runtime::Implementation::run(std::span<const Image> images, const Prompt&
 
 Runtime::Runtime(const std::filesystem::path& model_dir, const RuntimeOptions& options)
     : implementation_(std::make_unique<Implementation>()) {
+    internal::runtime::require_stack("load");
     implementation_->decode_options.background = options.background;
     implementation_->engine = value_or_throw(internal::runtime::Engine::load(
         internal::runtime::resolve_model(model_dir), internal::runtime::engine_options(options)));

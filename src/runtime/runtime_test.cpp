@@ -2,10 +2,15 @@
 #include "hunyuan_ocr/runtime.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <fstream>
+#include <functional>
 #include <thread>
 
+#include "hunyuan_ocr/check.h"
 #include "image/decode.h"
 
 namespace hunyuan_ocr {
@@ -89,13 +94,59 @@ TEST(Runtime, EveryFormOfAPictureGivesTheSameIds) {
 TEST(Runtime, TextComesInPiecesThatAreTheWhole) {
     Runtime runtime = load(kNano);
     std::string heard;
-    const auto result = runtime.recognize(Image::file(kRoot / "tests/data/pictures/text_label.png"), {}, tokens(20),
+    const auto result = runtime.recognize(Image::file(kRoot / "tests/data/pictures/text_wide.png"), {}, {},
                                           [&](std::string_view piece) {
                                               heard += piece;
                                               return true;
                                           });
-    EXPECT_FALSE(result.text.empty());
+    EXPECT_NE(result.text.find('\n'), std::string::npos);
     EXPECT_EQ(heard, result.text);
+}
+
+// The lines of text_wide.png, in its 440 x 90 pixels: both lines begin 12 pixels from the left.
+TEST(Boxes, AreInPixelsOfThePictureAsDisplayed) {
+    Runtime runtime = load(kNano);
+    const auto read = [&](const char* name) {
+        return runtime.recognize(Image::file(kRoot / "tests/data/pictures" / name), task("spotting_hunyuan"));
+    };
+    const auto upright = read("text_wide.png"), turned = read("text_turned.png");
+    ASSERT_EQ(upright.boxes.size(), 2U);
+    EXPECT_EQ(upright.boxes[0].text, "Please return this form before");
+    EXPECT_EQ(upright.boxes[1].text, "the end of the month.");
+    for (const Box& box : upright.boxes) {
+        EXPECT_NE(upright.text.find(box.text + "(" + std::to_string(box.normalized.left) + "," +
+                                    std::to_string(box.normalized.top) + "),(" + std::to_string(box.normalized.right) +
+                                    "," + std::to_string(box.normalized.bottom) + ")"),
+                  std::string::npos);
+        EXPECT_NEAR(box.pixels.left, 12, 4);
+        EXPECT_EQ(box.pixels.right, box.normalized.right * 440 / 1000);
+        EXPECT_EQ(box.pixels.bottom, box.normalized.bottom * 90 / 1000);
+        EXPECT_TRUE(box.normalized_corners.empty() && box.label.empty());
+    }
+
+    // The same picture from a file of 90 x 440 pixels that is to be turned for display.
+    EXPECT_EQ(inkstone::image::decode_file(kRoot / "tests/data/pictures/text_turned.png")->width, 440);
+    EXPECT_EQ(turned.text, upright.text);
+    ASSERT_EQ(turned.boxes.size(), 2U);
+    for (std::size_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(turned.boxes[i].pixels.right, upright.boxes[i].pixels.right);
+        EXPECT_EQ(turned.boxes[i].pixels.bottom, upright.boxes[i].pixels.bottom);
+        EXPECT_GT(turned.boxes[i].pixels.right, 90);
+    }
+}
+
+TEST(Boxes, OnlyWhereTheRequestMayHaveThem) {
+    Runtime runtime = load(kNano);
+    const Image image = Image::file(kRoot / "tests/data/pictures/text_label.png");
+    const std::string words =
+        "Detect and recognize text in the image, and output the text coordinates in a formatted manner.";
+    EXPECT_EQ(runtime.recognize(image, text(words)).boxes.size(), 1U);
+    const auto plain = runtime.recognize(image, task("structured_parse"));
+    EXPECT_FALSE(plain.text.empty());
+    EXPECT_TRUE(plain.boxes.empty());
+    // Of two pictures the numbers do not say which they are of.
+    const Image two[] = {image, image};
+    EXPECT_TRUE(runtime.recognize(two, task("spotting_hunyuan")).boxes.empty());
 }
 
 TEST(Runtime, ABatchGoesOnPastABadPage) {
@@ -200,6 +251,81 @@ TEST(Runtime, AnExceptionOfACallbackPassesThroughAndHarmsNothing) {
                                    [](std::string_view) -> bool { throw std::logic_error("stop"); }),
                  std::logic_error);
     EXPECT_EQ(runtime.recognize(Image::file(kPicture), {}, tokens(5)).tokens, expected);
+}
+
+// Runs `work` on a thread with a stack of this size; returns how many bytes of it were touched.
+std::size_t stack_used(std::size_t stack_bytes, const std::function<void()>& work) {
+    constexpr unsigned char kPaint = 0xA5;
+    void* const memory =
+        ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (memory == MAP_FAILED) return 0;
+    auto* const lowest = static_cast<unsigned char*>(memory);
+    std::fill_n(lowest, stack_bytes, kPaint);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstack(&attributes, memory, stack_bytes);
+    pthread_t thread{};
+    const auto call = [](void* context) -> void* {
+        (*static_cast<const std::function<void()>*>(context))();
+        return nullptr;
+    };
+    EXPECT_EQ(pthread_create(&thread, &attributes, call, const_cast<std::function<void()>*>(&work)), 0);
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+    const auto* touched = std::find_if(lowest, lowest + stack_bytes, [](unsigned char b) { return b != kPaint; });
+    const auto used = static_cast<std::size_t>(lowest + stack_bytes - touched);
+    ::munmap(memory, stack_bytes);
+    return used;
+}
+
+TEST(Stack, EverythingFitsIntoWhatIsPromised) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "instrumented frames are larger";
+#endif
+    constexpr std::size_t kStack = std::size_t{4} << 20;
+    for (const InstructionSet set : {InstructionSet::reference, InstructionSet::portable, InstructionSet::automatic}) {
+        const std::size_t used = stack_used(kStack, [set] {
+            RuntimeOptions options;
+            options.threads = 1;  // the calling thread takes every chunk
+            options.instruction_set = set;
+            Runtime runtime(kTiny, options);
+            EXPECT_EQ(runtime.recognize(Image::file(kPicture), text("text"), tokens(4)).tokens.size(), 4U);
+        });
+        RecordProperty("stack_bytes_" + std::to_string(static_cast<int>(set)), std::to_string(used));
+        EXPECT_GT(used, std::size_t{16} << 10);
+        EXPECT_LT(used, kNeededStackBytes / 4 * 3) << "instruction set " << static_cast<int>(set);
+    }
+    // Every kind of picture, whole or not, and a check of a package.
+    const std::size_t used = stack_used(kStack, [] {
+        for (const auto& entry : std::filesystem::directory_iterator(kRoot / "tests/golden/image"))
+            if (entry.is_regular_file()) (void)inkstone::image::decode_file(entry.path());
+        RuntimeOptions options;
+        options.threads = 1;
+        EXPECT_TRUE(check(kTiny, options).passed());
+    });
+    EXPECT_LT(used, kNeededStackBytes / 4 * 3);
+}
+
+TEST(Stack, TooLittleIsRefusedInASentence) {
+    std::optional<Error> error;
+    Runtime runtime = load();
+    const auto refused = [&](const std::function<void()>& call) {
+        error.reset();
+        stack_used(std::size_t{128} << 10, [&] {
+            try {
+                call();
+            } catch (const Error& thrown) {
+                error = thrown;
+            }
+        });
+        ASSERT_TRUE(error.has_value());
+        EXPECT_EQ(error->code(), ErrorCode::out_of_memory);
+        EXPECT_NE(error->message().find("256 KiB"), std::string::npos) << error->what();
+    };
+    refused([] { load(); });
+    refused([&] { runtime.recognize(Image::file(kPicture), text("text"), tokens(1)); });
+    refused([&] { runtime.prefill(Image::file(kPicture), text("text")); });
+    refused([] { (void)check(kTiny); });
 }
 
 }  // namespace

@@ -18,33 +18,46 @@ constexpr int kRepeats = 3;
 // The shortest of some runs, in milliseconds.
 Result<double> time_linear(backend::Backend& backend, const tensor::PackedMatrix& matrix, ops::ElementType input,
                            std::size_t rows) {
+    INKSTONE_TRY(const auto product, TimedProduct::create(backend, matrix, input, rows));
+    double best = std::numeric_limits<double>::infinity();
+    for (int repeat = 0; repeat <= kRepeats; ++repeat) {  // the first warms caches and threads
+        INKSTONE_TRY(const double ms, product.run_ms());
+        if (repeat > 0) best = std::min(best, ms);
+    }
+    return best;
+}
+
+}  // namespace
+
+Result<TimedProduct> TimedProduct::create(backend::Backend& backend, const tensor::PackedMatrix& matrix,
+                                          ops::ElementType input, std::size_t rows) {
     ops::Operator linear;
     linear.parameters = ops::Linear{};
     linear.inputs = {{0, ops::Rows::token, matrix.inputs, input}};
     linear.outputs = {{1, ops::Rows::token, matrix.outputs, ops::ElementType::f32}};
     linear.matrices = {matrix};
-    INKSTONE_TRY(const auto execution, backend.prepare(linear));
-    INKSTONE_TRY(const auto x,
-                 backend.allocate(rows * ops::row_stride(input, matrix.inputs) * sizeof(float), "estimate of speed"));
-    INKSTONE_TRY(const auto y, backend.allocate(rows * matrix.outputs * sizeof(float), "estimate of speed"));
-    void* const values[] = {x->data(), y->data()};
+    TimedProduct product;
+    product.rows_ = rows;
+    INKSTONE_TRY(product.execution_, backend.prepare(linear));
+    INKSTONE_TRY(product.x_, backend.allocate(rows * ops::row_stride(input, matrix.inputs) * sizeof(float),
+                                              "time of a product"));
+    INKSTONE_TRY(product.y_, backend.allocate(rows * matrix.outputs * sizeof(float), "time of a product"));
+    return product;
+}
+
+Result<double> TimedProduct::run_ms() const {
+    void* const values[] = {x_->data(), y_->data()};
     module::RowCounts counts{};
-    counts[static_cast<std::size_t>(ops::Rows::token)] = rows;
+    counts[static_cast<std::size_t>(ops::Rows::token)] = rows_;
     backend::RunContext context;
     context.values = values;
     context.rows = counts.data();
-    double best = std::numeric_limits<double>::infinity();
-    for (int repeat = 0; repeat <= kRepeats; ++repeat) {  // the first warms caches and threads
-        const auto start = std::chrono::steady_clock::now();
-        if (!execution->run(context))
-            return Error{ErrorCode::cancelled, "estimate", "", "the work was cancelled before it was done"};
-        const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-        if (repeat > 0) best = std::min(best, ms);
-    }
-    return std::max(best, 1e-6);
+    const auto start = std::chrono::steady_clock::now();
+    if (!execution_->run(context))
+        return Error{ErrorCode::cancelled, "measure", "", "the work was cancelled before it was done"};
+    const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return std::max(ms, 1e-6);
 }
-
-}  // namespace
 
 Result<Speed> measure_speed(const module::Module& module) {
     const graph::Graph& graph = module.graph();

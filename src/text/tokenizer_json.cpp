@@ -373,6 +373,9 @@ private:
 }  // namespace
 
 Result<TokenizerDefinition> parse_tokenizer_json(std::string json, const std::string& file) {
+    if (json.starts_with("\xEF\xBB\xBF"))
+        return Error{ErrorCode::malformed, "tokenizer", file,
+                     "begins with a byte order mark, expected JSON in UTF-8 without one; save it so"};
     const std::size_t size = json.size();
     auto parser = std::make_shared<simdjson::dom::parser>();
     json.reserve(size + simdjson::SIMDJSON_PADDING);

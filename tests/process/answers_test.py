@@ -7,18 +7,21 @@ import unittest
 from command import PAGE, PROGRAM, QUIET, CommandTest, environment, run
 from models import byte_ids, scripted_model
 
-BLANK_LINE, CARRIAGE_RETURN = 1020, 1021  # ids that get a text of their own here
-ADDED = {BLANK_LINE: "\n\n", CARRIAGE_RETURN: "\r\n"}
+BLANK_LINE, CARRIAGE_RETURN, TABLE = 1020, 1021, 1022  # ids that get a text of their own here
+ADDED = {BLANK_LINE: "\n\n", CARRIAGE_RETURN: "\r\n", TABLE: "<table>\n<tr><td>"}
 
 
 class Answers(CommandTest):
     def answers(self, ids, *arguments):
-        """The answer as text and as JSON; both say the same on stderr."""
+        """The answer as text and as JSON; both say the same on stderr, and a file gets the same bytes."""
         model = scripted_model(self.folder, ids, ADDED)
         text = run(*QUIET, "--model", model, *arguments, PAGE)
         record = run(*QUIET, "--json", "--model", model, *arguments, PAGE)
         self.assertEqual((text.returncode, record.returncode), (0, 0))
         self.assertEqual(text.stderr, record.stderr)
+        file = self.folder / "answer.txt"
+        self.assertEqual(run(*QUIET, "--model", model, *arguments, "--output", file, PAGE).returncode, 0)
+        self.assertEqual(file.read_bytes(), text.stdout)
         return text, json.loads(record.stdout.decode("utf-8"))
 
     def test_newlines_are_the_same_in_text_and_json(self):
@@ -76,6 +79,12 @@ class Answers(CommandTest):
         text, record = self.answers(ids, "--max-new-tokens", "27")
         self.assertEqual((record["finish_reason"], len(record["tokens"])), ("stop", 26))
         self.assertEqual(text.stderr, b"")
+
+    def test_a_table_that_is_cut(self):
+        text, record = self.answers([TABLE] + byte_ids(b"abcdefghijklmnopqrstuvwxyz"), "--max-new-tokens", "20")
+        self.assertEqual(record["finish_reason"], "length")
+        self.assertEqual(record["text"], ADDED[TABLE] + "abcdefghijklmnopqrs")
+        self.assert_exit(text, 0, "cut", "20 tokens", "--max-new-tokens")
 
     def test_an_answer_that_runs_into_a_loop(self):
         model = scripted_model(self.folder, byte_ids(b"abc"), endless=True)

@@ -1,6 +1,6 @@
 """What the process tests share: running the built command, folders that go away, small pictures and changed models.
 
-HUNYUAN_OCR_PROGRAM names the program; without it the release build's is taken.
+HUNYUAN_OCR_PROGRAM and INKSTONE_PROGRAM name the programs; without them the release build's are taken.
 """
 import json
 import os
@@ -13,6 +13,7 @@ import zlib
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("HUNYUAN_OCR_PROGRAM", str(SOURCE / "build/release/bin/hunyuan-ocr"))
+INKSTONE = os.environ.get("INKSTONE_PROGRAM", str(SOURCE / "build/release/bin/inkstone"))
 NANO = SOURCE / "models/nano"
 TINY = SOURCE / "tests/data/tiny"  # random weights, the older names, two shards
 PICTURES = SOURCE / "tests/data/pictures"

@@ -51,6 +51,8 @@ FAILURES = (
     ("control characters in a name", 3, None, ("no\\x1b[31mx\\x0ay",), in_folder("--model", "@no\x1b[31mx\ny", PAGE)),
     ("missing picture", 3, "not_found", ("@missing.png",), in_folder("--model", TINY, "@missing.png")),
     ("folder as picture", 3, "io", ("@", "directory"), in_folder("--model", TINY, "@")),
+    ("standard input as a path", 3, "io", ("/dev/stdin", "pipe", "give -"), given("--model", TINY, "/dev/stdin")),
+    ("device as picture", 3, "io", ("/dev/null", "device", "give -"), given("--model", TINY, "/dev/null")),
     ("missing model", 3, None, ("@nothing", "config.json"), in_folder("--model", "@nothing", PAGE)),
     ("file as model", 3, None, (PAGE.name, "folder"), given("--model", PAGE, PAGE)),
     ("folder without a model", 3, None, ("@config.json",), in_folder("--model", "@", PAGE)),
@@ -65,6 +67,10 @@ FAILURES = (
     ("picture of only a signature", 4, "malformed", ("@s.png",), page("s.png", PAGE.read_bytes()[:8])),
     ("wrong checksum", 4, "malformed", ("@huge.png", "CRC"), page("huge.png", HUGE)),
     ("config is no JSON", 4, None, ("config.json",), package(config=b"{")),
+    ("byte order mark in config.json", 4, None, ("config.json", "byte order mark", "without one"),
+     package(config=b"\xef\xbb\xbf" + (TINY / "config.json").read_bytes())),
+    ("byte order mark in tokenizer.json", 4, None, ("tokenizer.json", "byte order mark", "without one"),
+     package(tokenizer=b"\xef\xbb\xbf" + (TINY / "tokenizer.json").read_bytes())),
     ("cut weights", 4, None, (SHARD, "vit.perceive.proj.2.weight", "673536", "673436", "get the file again"),
      package(**{SHARD: (TINY / SHARD).read_bytes()[:-100]})),
     ("weights are no safetensors", 4, None, ("model.safetensors",), package(**{"model.safetensors": b"\1" * 99})),
@@ -78,7 +84,9 @@ FAILURES = (
      page("narrow.png", png_bytes(2010, 10))),
     ("another kind of model", 5, None, ("model_type", "qwen2_vl", "hunyuan_vl"),
      package(config={"model_type": "qwen2_vl"})),
-    ("weights of integers", 5, None, ("norm.weight", "I32", "BF16"),
+    ("moving pictures", 5, None, ("preprocessor_config.json", "temporal_patch_size", "2", "expected 1"),
+     package(preprocessor_config={"temporal_patch_size": 2})),
+    ("weights of integers", 5, None, (": model.norm.weight:", "I32", "BF16"),
      package(tensors=tiny_tensors() | {"model.norm.weight": ("I32", [80], bytes(320))})),
     ("shape and config disagree", 6, None, ("mlp.gate_proj.weight", "[136, 80]", "[144, 80]", "config.json"),
      package(config={"intermediate_size": 144})),
@@ -88,6 +96,13 @@ FAILURES = (
      package(preprocessor_config={"patch_size": 14})),
     ("model over the memory limit", 7, None, ("2 MiB", "limit of 1 MiB", "raise"),
      given("--model", TINY, "--memory-limit", "1M", PAGE)),
+    ("model over a limit of bytes", 7, None, ("limit of 1 byte", "--memory-limit"),
+     given("--model", TINY, "--memory-limit", "1", PAGE)),
+    ("picture whose pixels pass the memory limit", 7, "out_of_memory",
+     ("@wide.png", "4000 x 3000 pixels 35 MiB", "limit of 8 MiB", "--memory-limit"),
+     lambda test: ["--memory-limit", "8M", *page("wide.png", png_bytes(4000, 3000))(test)]),
+    ("file that passes the memory limit", 7, "out_of_memory", ("@long.png", "its file 10 MiB)", "limit of 8 MiB"),
+     lambda test: ["--memory-limit", "8M", *page("long.png", PAGE.read_bytes() + bytes(9 << 20))(test)]),
     ("page over the memory limit", 7, "out_of_memory", ("keys and values 5 MiB", "limit of 4 MiB", "max_pixels"),
      given("--model", TINY, "--memory-limit", "4M", PAGE)),
     ("page beyond the context", 8, "context_full", ("@big.png", "8345 tokens", "2048", "max_pixels"),
@@ -122,7 +137,7 @@ class Failures(CommandTest):
                     self.assertIn(f"`{json_code}`", documented[code])
 
     def test_every_class_is_here(self):
-        # 11 cannot be caused; 12 is in check_test.py, 130, 141 and 143 are in signals_test.py and output_test.py.
+        # 11 cannot be caused; 12 is in check_test.py, 129, 130, 141 and 143 are in signals_test.py and output_test.py.
         self.assertEqual({code for _, code, *_ in FAILURES}, set(range(2, 11)))
 
 

@@ -90,7 +90,11 @@ class Refusals(CommandTest):
         self.assert_refused(run("--output", "", PAGE), "--output", "empty")
         self.assert_refused(run(""), "empty")
         self.assert_refused(run("--model", "--json", PAGE), "--model is followed by --json")
-        self.assert_refused(run("--json=maybe", PAGE), "--json", "none")
+        for flag in ("--json=maybe", "--json=5", "--json=true", "--quiet=0", "--version=1", "--list-tasks=false"):
+            self.assert_refused(run(flag, PAGE), flag, "does not take")
+        result = run("--max-pixels=1\n2\x1b[2J", PAGE)
+        self.assert_refused(result, "--max-pixels 1\\x0a2\\x1b[2J is not a whole number")
+        self.assertEqual(result.stderr.count(b"\n"), 1)
         self.assert_refused(run("--task", "structured_parse", "--prompt", "Read.", PAGE), "--task", "--prompt")
         self.assert_refused(run("--quiet", "--verbose", PAGE), "--quiet", "--verbose")
         self.assert_refused(run("--list-tasks", PAGE), "--list-tasks")

@@ -28,13 +28,18 @@ class Text(CommandTest):
         result = run(*QUIET, "-", stdin=PAGE_BYTES)
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, TEXT, b""))
         result = run(*QUIET, "-", str(PAGE), stdin=b"")
-        self.assert_exit(result, 1, "standard input")
+        self.assert_exit(result, 1, "standard input: is empty")
+        self.assertEqual(result.stderr.count(b"standard input"), 1)
 
     def test_the_text_comes_in_pieces(self):
-        with subprocess.Popen([PROGRAM, *QUIET, str(PAGE)], stdout=subprocess.PIPE, env=environment()) as process:
+        # A pipe of packets: what is written apart is read apart, however late the reader comes.
+        read_end, write_end = os.pipe2(os.O_DIRECT | os.O_CLOEXEC)
+        with subprocess.Popen([PROGRAM, *QUIET, str(PAGE)], stdout=write_end, env=environment()):
+            os.close(write_end)
             pieces = []
-            while piece := os.read(process.stdout.fileno(), 65536):
+            while piece := os.read(read_end, 65536):
                 pieces.append(piece)
+        os.close(read_end)
         self.assertEqual(b"".join(pieces), TEXT)
         self.assertGreater(len(pieces), 1)
 
@@ -77,7 +82,10 @@ class Text(CommandTest):
     def test_verbose(self):
         result = run("--threads", "1", "--verbose", str(PAGE))
         self.assertEqual(result.stdout, TEXT)
-        self.assertGreater(result.stderr.count(b"\n"), 1)
+        self.assert_exit(result, 0, "loaded in")
+        self.assert_exit(result, 0, "vision weights", "MiB")
+        self.assert_exit(result, 0, "decoder and head weights", "MiB")
+        self.assert_exit(result, 0, "memory", "weights", "cache", "activations", "peak resident")
 
 
 class Json(CommandTest):
@@ -140,7 +148,12 @@ class Names(CommandTest):
                 record = json.loads(result.stdout.decode("utf-8"))
                 self.assertEqual(record["file"], path.decode("utf-8", errors="replace"))
                 self.assertEqual(record["text"], PAGE_TEXT)
-                # The same name as output file, and in a header and an error, byte for byte.
+                # In a folder of such a name; as output file, in a header and in an error, byte for byte.
+                os.mkdir(path + b"d")
+                inside = os.path.join(path + b"d", name)
+                os.link(path, inside)
+                record = json.loads(run(*QUIET, b"--json", inside).stdout.decode("utf-8"))
+                self.assertEqual(record["file"], inside.decode("utf-8", errors="replace"))
                 self.assertEqual(run(*QUIET, PAGE, b"--output", path + b".txt").returncode, 0)
                 with open(path + b".txt", "rb") as file:
                     self.assertEqual(file.read(), TEXT)
@@ -166,6 +179,22 @@ class OutputFile(CommandTest):
         self.assertEqual(run(*QUIET, "--output", str(link), str(PAGE)).returncode, 0)
         self.assertTrue(link.is_symlink())
         self.assertEqual(target.read_bytes(), TEXT)
+
+    def test_a_link_to_nothing_makes_what_it_leads_to(self):
+        (self.folder / "there").mkdir()
+        (self.folder / "second").symlink_to("there/answer.txt")
+        for name, link in (("relative", "second"), ("absolute", self.folder / "second")):
+            with self.subTest(name):
+                (self.folder / name).symlink_to(link)
+                self.assertEqual(run(*QUIET, "--output", str(self.folder / name), str(PAGE)).returncode, 0)
+                self.assertTrue((self.folder / name).is_symlink() and (self.folder / "second").is_symlink())
+                self.assertEqual((self.folder / "there/answer.txt").read_bytes(), TEXT)
+                (self.folder / "there/answer.txt").unlink()
+        for name, link, words in (("circle", "circle", "levels of symbolic links"), ("lost", "no/a.txt", "No such")):
+            with self.subTest(name):
+                (self.folder / name).symlink_to(link)
+                self.assert_exit(run(*QUIET, "--output", str(self.folder / name), str(PAGE)), 10, name, words)
+                self.assertTrue((self.folder / name).is_symlink())
 
     def test_several_pages_as_lines_of_json(self):
         path = self.folder / "answer.jsonl"

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM in every stage of the work: the exit code, how soon, and no half output."""
+"""SIGHUP, SIGINT and SIGTERM in every stage of the work: the exit code, how soon, and no half output."""
 import json
 import os
 import pty
@@ -103,7 +103,7 @@ class Signals(CommandTest):
 
     def test_between_pages(self):
         path = self.file("answer.txt", b"before")
-        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        for number, code in ((signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGTERM, 143)):
             process = self.start("--threads", "1", "--stats", "--output", str(path), *[str(PAGE)] * 500)
             while b"total" not in process.stderr.readline():  # the first page is read
                 pass

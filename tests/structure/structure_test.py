@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import tempfile
 import unittest
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import files
 import includes
+import loops
 import objects
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,6 +64,7 @@ class Includes(unittest.TestCase):
             ("src/model/lost.cpp", '// x\n#include "model/nowhere.h"\n', "no file under src/"),
             ("src/strange/x.cpp", "// x\n", "in no layer"),
             ("app/tensor.cpp", '// x\n#include "ops/add/add.h"\n', "may know no tensor"),
+            ("src/document/tensor.cpp", '// x\n#include "ops/add/add.h"\n', "may know no tensor"),
             ("include/hunyuan_ocr/bad.h", "// x\n#include <png.h>\n", "not the standard library"),
             ("include/hunyuan_ocr/bad.h", '// x\n#include "base/result.h"\n', "not the standard library"),
             ("include/hunyuan_ocr/bad.h", "// x\n#include <nlohmann/json.hpp>\n", "not the standard library"),
@@ -99,16 +102,30 @@ class Files(unittest.TestCase):
                 self.assertIn(message, found[0])
 
 
+def kernel_objects() -> dict[str, list[str]]:
+    """The kernels' object files by instruction set."""
+    sets = {}
+    for line in Path(os.environ["INKSTONE_KERNEL_OBJECTS"]).read_text(encoding="utf-8").split("\n"):
+        if line:
+            instruction_set, names = line.split(" ", 1)
+            sets[instruction_set] = names.split(";")
+    return sets
+
+
+def compile_object(folder: str, source: str, *flags: str) -> str:
+    object_file = str(Path(folder) / "planted.o")
+    compiler = os.environ.get("INKSTONE_COMPILER", "c++")
+    subprocess.run([compiler, "-x", "c++", "-std=c++20", *flags, "-c", "-o", object_file, "-"], input=source, text=True,
+                   check=True)
+    return object_file
+
+
 @unittest.skipUnless("INKSTONE_KERNEL_OBJECTS" in os.environ, "run by ctest, which names the object files")
 class Objects(unittest.TestCase):
     nm = os.environ.get("INKSTONE_NM", "nm")
 
     def test_kernels_share_no_symbols(self):
-        sets = {}
-        for line in Path(os.environ["INKSTONE_KERNEL_OBJECTS"]).read_text(encoding="utf-8").split("\n"):
-            if line:
-                instruction_set, names = line.split(" ", 1)
-                sets[instruction_set] = names.split(";")
+        sets = kernel_objects()
         self.assertGreater(sum(map(len, sets.values())), 0)
         self.assertEqual(objects.check(self.nm, sets), [])
 
@@ -119,13 +136,44 @@ class Objects(unittest.TestCase):
             int run(int x) { return shared::twice(x) + thrice(x); } }
         """
         with tempfile.TemporaryDirectory() as folder:
-            object_file = str(Path(folder) / "planted.o")
-            compiler = os.environ.get("INKSTONE_COMPILER", "c++")
-            subprocess.run([compiler, "-x", "c++", "-std=c++20", "-c", "-o", object_file, "-"], input=source, text=True,
-                           check=True)
-            found = objects.check(self.nm, {"avx2": [object_file]})
+            found = objects.check(self.nm, {"avx2": [compile_object(folder, source)]})
         self.assertEqual(len(found), 1, found)
         self.assertIn("shares shared::twice(int)", found[0])
+
+
+@unittest.skipUnless("INKSTONE_KERNEL_OBJECTS" in os.environ and platform.machine() in ("x86_64", "AMD64"),
+                     "run by ctest, which names the object files; reads x86 code")
+class Loops(unittest.TestCase):
+    objdump = os.environ.get("INKSTONE_OBJDUMP", "objdump")
+
+    def test_register_tiles_stay_in_registers(self):
+        # The portable set has no fused multiply-add, and 16 registers of 4 floats hold no tile.
+        files = [name for set, names in kernel_objects().items() if set != "portable" for name in names]
+        faults, tiles = loops.check(self.objdump, files)
+        self.assertEqual(faults, [])
+        self.assertGreater(tiles, 100)
+
+    def test_a_planted_fault_is_seen(self):
+        source = """
+            #include <immintrin.h>
+            void multiply(const float* x, const float* w, float* y, long count) {
+                __m256 sums[ROWS][2] = {};
+                for (long k = 0; k < count; ++k)
+                    #pragma GCC unroll 16
+                    for (int r = 0; r < ROWS; ++r)
+                        for (int g = 0; g < 2; ++g)
+                            sums[r][g] = _mm256_fmadd_ps(_mm256_set1_ps(x[r * count + k]),
+                                                         _mm256_loadu_ps(w + 16 * k + 8 * g), sums[r][g]);
+                for (int r = 0; r < ROWS; ++r)
+                    for (int g = 0; g < 2; ++g) _mm256_storeu_ps(y + 16 * r + 8 * g, sums[r][g]);
+            }
+        """
+        for rows, faults in ((6, 0), (12, 1)):
+            with self.subTest(rows=rows), tempfile.TemporaryDirectory() as folder:
+                planted = compile_object(folder, source, "-O3", "-mavx2", "-mfma", f"-DROWS={rows}")
+                found, tiles = loops.check(self.objdump, [planted])
+                self.assertEqual(tiles, 1)
+                self.assertEqual(len(found), faults, found)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ class Batch:
     pixel_count: int
     dark: numpy.ndarray        # bool [pages]
     tokens: numpy.ndarray      # int64 [pages, length], ended by the stop token, then padding
+    places: numpy.ndarray      # float32 [pages, length, 2]: where each token stands (x, y of the canvas); NaN unknown
     prompt: str
     task: str
     grid_height: int           # in patches, even
@@ -72,8 +73,31 @@ def transcript(page, task, width, height):
         for line, (x0, y0, x1, y1) in zip(page.lines, page.boxes))
 
 
-def collate(pages, tokens, metrics, stop, padding, **fields):
-    """A Batch of pages whose transcripts are `tokens`."""
+def token_places(page, text, offsets):
+    """Where each token of `text` (a transcript of `page`) stands: float32 [tokens + 1, 2], canvas pixels.
+
+    offsets: the tokens' (begin, end) in characters. A token stands where its first drawn character does, a white one
+    and the stop token where the character before them does; the coordinates of spotting stand nowhere (NaN).
+    """
+    places = numpy.full((len(text) + 1, 2), numpy.nan, numpy.float32)
+    before = numpy.full(2, numpy.nan, numpy.float32)
+    begin = 0
+    for line, drawn, whole in zip(page.lines, page.places, text.split("\n")):
+        visible = numpy.array([character != " " for character in line])
+        if visible.sum() == len(drawn):
+            part = places[begin:begin + len(line)]
+            # A space takes the place of the character after it: " word" stands where "word" does.
+            part[:] = drawn[numpy.minimum(numpy.cumsum(visible) - visible, len(drawn) - 1)]
+            before = drawn[-1]
+        if len(whole) == len(line):
+            places[begin + len(line)] = before
+        begin += len(whole) + 1
+    starts = numpy.array([first for first, _ in offsets] + [len(text)], numpy.int64)
+    return places[numpy.minimum(starts, len(text))]
+
+
+def collate(pages, tokens, metrics, stop, padding, places=None, **fields):
+    """A Batch of pages whose transcripts are `tokens`; `places` per page as token_places gives them."""
     glyphs = [numpy.column_stack([numpy.full(len(page.glyphs), index, numpy.int32), page.glyphs])
               for index, page in enumerate(pages)]
     rectangles = [numpy.column_stack([numpy.full(len(page.rectangles), index, numpy.float32), page.rectangles])
@@ -86,7 +110,11 @@ def collate(pages, tokens, metrics, stop, padding, **fields):
     for row, ids in zip(padded, tokens):
         row[:len(ids)] = ids
         row[len(ids)] = stop
-    return Batch(glyphs, rectangles, int(sizes.sum()), numpy.array([page.dark for page in pages]), padded, **fields)
+    padded_places = numpy.full((len(tokens), length, 2), numpy.nan, numpy.float32)
+    for row, known in zip(padded_places, places or ()):
+        row[:len(known)] = known
+    return Batch(glyphs, rectangles, int(sizes.sum()), numpy.array([page.dark for page in pages]), padded,
+                 padded_places, **fields)
 
 
 def pick_grid(random):
@@ -129,12 +157,15 @@ class BatchMaker:
         pages = [layout.make_page(random, self.text, self.metrics, width, height, scale, limit)
                  for _ in range(pages_per_batch * BATCHES_PER_GROUP)]
         texts = [transcript(page, task, width * scale, height * scale) for page in pages]
-        tokens = [encoding.ids for encoding in self.tokenizer.encode_batch(texts)]
+        encodings = self.tokenizer.encode_batch(texts)
+        tokens = [encoding.ids for encoding in encodings]
+        places = [token_places(page, text, encoding.offsets)
+                  for page, text, encoding in zip(pages, texts, encodings)]
         kept = sorted((index for index, ids in enumerate(tokens) if len(ids) <= TOKEN_LIMIT),
                       key=lambda index: len(tokens[index]))
         groups = [kept[start:start + pages_per_batch] for start in range(0, len(kept), pages_per_batch)]
         return [collate([pages[index] for index in members], [tokens[index] for index in members], self.metrics,
-                        self.stop, self.padding, prompt=draw_weighted(random, PROMPTS[task]), task=task,
+                        self.stop, self.padding, [places[index] for index in members], prompt=draw_weighted(random, PROMPTS[task]), task=task,
                         grid_height=grid_height, grid_width=grid_width, scale=scale) for members in groups]
 
 

@@ -7,6 +7,7 @@ of a table row or of a label and its value are joined by one space. Nothing here
 """
 
 import dataclasses
+import typing
 import unicodedata
 
 import numpy
@@ -16,6 +17,18 @@ from characters import ASCII, INDEX, LIGATURES, REPLACEMENTS
 
 SIZE_ARRAY = numpy.array(SIZES)
 EXTENT_COLUMNS = [INDEX[character] for character in "bdfhkl()gpqyj"]
+LIGATURE_COLUMNS = [INDEX[glyph] for glyph in LIGATURES.values()]
+MIDDLE_HEIGHT = 0.3  # of a character above the baseline, in em
+
+
+class Run(typing.NamedTuple):
+    """What one call of PageBuilder.draw put on the page: the ink's box, and where each character stands."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    places: numpy.ndarray  # [characters that are no spaces, 2] float32: x and y of the middle, canvas pixels
 
 
 @dataclasses.dataclass
@@ -26,6 +39,7 @@ class Page:
     rectangles: numpy.ndarray  # [m, 6] float32: x0, y0, x1, y1, value added to the ink, 1 where the ink is inverted
     lines: list                # transcript lines
     boxes: list                # for each, (x0, y0, x1, y1) of its ink in canvas pixels
+    places: list               # for each, [characters that are no spaces, 2] float32: where they stand, canvas pixels
     dark: bool                 # light print on a dark ground is wanted
 
 
@@ -92,7 +106,7 @@ class PageBuilder:
         self.room = character_limit
         self.small_print = small_print
         self.dark = random.random() < 0.12
-        self.glyphs, self.rectangles, self.lines, self.boxes = [], [], [], []
+        self.glyphs, self.rectangles, self.lines, self.boxes, self.places = [], [], [], [], []
         self.font = self.pick_font()
 
     # ---- choices
@@ -143,7 +157,7 @@ class PageBuilder:
     # ---- drawing
 
     def draw(self, style, x, baseline, text, word_spacing=0.0):
-        """Puts `text` with the pen at (x, baseline); returns the ink's box, or None when nothing is drawn."""
+        """Puts `text` with the pen at (x, baseline); returns the Run, or None when nothing is drawn."""
         columns, pens, _ = style.place(text, word_spacing)
         drawn = columns != SPACE
         columns = columns[drawn]
@@ -157,16 +171,22 @@ class PageBuilder:
             [numbers, left, top, numpy.full_like(numbers, style.ink)], 1).astype(numpy.int32))
         right = left + metrics.width[font, row, columns]
         bottom = top + metrics.height[font, row, columns]
-        return float(left.min()), float(top.min()), float(right.max()), float(bottom.max())
+        places = numpy.empty((len(columns), 2), numpy.float32)
+        places[:, 0] = (left + right) * 0.5
+        places[:, 1] = baseline - MIDDLE_HEIGHT * style.size
+        if style.ligatures:  # one glyph, two characters of the transcript
+            places = numpy.repeat(places, 1 + numpy.isin(columns, LIGATURE_COLUMNS), 0)
+        return Run(float(left.min()), float(top.min()), float(right.max()), float(bottom.max()), places)
 
-    def add_line(self, text, boxes):
-        """Adds a transcript line whose ink lies in `boxes`."""
-        boxes = [box for box in boxes if box]
-        if not text or not boxes:
+    def add_line(self, text, runs):
+        """Adds a transcript line that was drawn as `runs`."""
+        runs = [run for run in runs if run]
+        if not text or not runs:
             return
         self.lines.append(text)
-        self.boxes.append((min(box[0] for box in boxes), min(box[1] for box in boxes),
-                           max(box[2] for box in boxes), max(box[3] for box in boxes)))
+        self.boxes.append((min(run.x0 for run in runs), min(run.y0 for run in runs),
+                           max(run.x1 for run in runs), max(run.y1 for run in runs)))
+        self.places.append(runs[0].places if len(runs) == 1 else numpy.concatenate([run.places for run in runs]))
         self.room -= len(text) + 1
 
     def fill(self, x0, y0, x1, y1, value=1.0):
@@ -188,7 +208,7 @@ class PageBuilder:
     def page(self):
         glyphs = numpy.concatenate(self.glyphs) if self.glyphs else numpy.zeros((0, 4), numpy.int32)
         rectangles = numpy.array(self.rectangles, numpy.float32).reshape(-1, 6)
-        return Page(glyphs, rectangles, self.lines, self.boxes, self.dark)
+        return Page(glyphs, rectangles, self.lines, self.boxes, self.places, self.dark)
 
     # ---- blocks: each fills (x0, y, x1, bottom) from the top and returns the y where the next block may begin
 
@@ -341,10 +361,11 @@ def bullets(builder, area, style=None):
             baseline, lines = y + style.ascent, len(builder.lines)
             y = builder.paragraph(style, leading, x0 + hanging, y, x1, bottom, words)
             if len(builder.lines) > lines:
-                box = builder.draw(style, x0, baseline, text)
+                run = builder.draw(style, x0, baseline, text)
                 builder.lines[lines] = f"{text} {builder.lines[lines]}"
                 old = builder.boxes[lines]
-                builder.boxes[lines] = (min(box[0], old[0]), min(box[1], old[1]), old[2], max(box[3], old[3]))
+                builder.boxes[lines] = (min(run.x0, old[0]), min(run.y0, old[1]), old[2], max(run.y1, old[3]))
+                builder.places[lines] = numpy.concatenate([run.places, builder.places[lines]])
                 builder.room -= len(text) + 1
         else:
             y = builder.paragraph(style, leading, x0, y, x1, bottom, [text] + words, hanging=hanging)
@@ -432,7 +453,7 @@ def table(builder, area, style=None):
         baseline = y + max(style.ascent, current.ascent) + padding * 0.4
         if baseline + max(style.descent, current.descent) + padding * 0.4 > bottom or builder.room < 60:
             break
-        texts, boxes = [], []
+        texts, runs = [], []
         for kind, left, right, at_right in zip(kinds, edges[:-1], edges[1:], right_aligned):
             text = builder.text.title() if row == 0 else builder.text.cell(kind)
             text = builder.fit(current, text, right - left - 2 * padding)
@@ -441,8 +462,8 @@ def table(builder, area, style=None):
                 continue
             x = right - padding - width if at_right else left + padding
             texts.append(text)
-            boxes.append(builder.draw(current, x, baseline, text))
-        builder.add_line(" ".join(texts), boxes)
+            runs.append(builder.draw(current, x, baseline, text))
+        builder.add_line(" ".join(texts), runs)
         below = y + leading
         if row == 0 and head_fill == "shade":
             builder.fill(x0, y, x1, below, 0.15)

@@ -220,6 +220,14 @@ class TextAttention(nn.Module):
         key, value = (part.view(batch, tokens, self.key_value_heads, -1).transpose(1, 2) for part in (key, value))
         return (self.query_layernorm(rotate(query, cosine, sine)), self.key_layernorm(rotate(key, cosine, sine)), value)
 
+    def pointer_scores(self, seeking, seeking_angles, sought, sought_angles):
+        """The first head's scores [batch, tokens, places] of `seeking` [batch, tokens, hidden] for `sought`, as
+        attention takes them; the angles are (cosine, sine) of each."""
+        size = self.query_layernorm.weight.shape[0]
+        query = self.query_layernorm(rotate(functional.linear(seeking, self.q_proj.weight[:size]), *seeking_angles))
+        key = self.key_layernorm(rotate(functional.linear(sought, self.k_proj.weight[:size]), *sought_angles))
+        return query @ key.mT * size ** -0.5
+
     def attend(self, query, key, value, causal):
         share = self.heads // self.key_value_heads
         if query.shape[2] == 1:  # a decoding step: the heads that share a key act as its queries, nothing is copied
@@ -344,6 +352,29 @@ class HunyuanOcr(nn.Module):
                 features.append(x)
         hidden = self.language_model.norm(x[:, start:])
         return (hidden, torch.cat(features, -1), start) if feature_layers else hidden
+
+    def forward_pointing(self, pictures, ids, count):
+        """Hidden states [batch, count, hidden] of the last `count` ids, and for each of two layers (one and two thirds
+        up) its first head's scores [batch, count, rows * columns] for the image's cells (merged patches, row by row).
+        Training teaches these heads to point at the cell where the next token stands."""
+        rows, columns = (side // self.config.patch for side in pictures.shape[2:])
+        height, width = rows // self.config.merge, columns // self.config.merge
+        x, _ = self.embed(pictures, ids)
+        cosine, sine = (part.to(x.dtype) for part in self.rotary(x.shape[1], rows, columns))
+        first, last = 3, 3 + height * (width + 1)  # each row ends in a newline vector, which is no cell
+
+        def cells(sequence):  # [..., tokens, size]
+            rows = sequence[..., first:last, :].unflatten(-2, (height, width + 1))
+            return rows[..., :width, :].flatten(-3, -2)
+        start, pointers = x.shape[1] - count, []
+        layers = self.language_model.layers
+        for index, layer in enumerate(layers):
+            if index in (len(layers) // 3, 2 * len(layers) // 3):
+                normed = layer.input_layernorm(x)
+                pointers.append(layer.self_attn.pointer_scores(
+                    normed[:, start:], (cosine[start:], sine[start:]), cells(normed), (cells(cosine), cells(sine))))
+            x = layer(x, cosine, sine)
+        return self.language_model.norm(x[:, start:]), pointers
 
     def logits(self, hidden):
         return functional.linear(hidden, self.language_model.embed_tokens.weight.to(hidden.dtype))

@@ -34,6 +34,10 @@ class Renderer:
         self.width = torch.from_numpy(metrics.width.reshape(-1).astype(numpy.int32)).to(device)
         self.height = torch.from_numpy(metrics.height.reshape(-1).astype(numpy.int32)).to(device)
         self.offset = torch.from_numpy(metrics.offset.reshape(-1)).to(device)
+        # Constants stay on the device: copying one there at each step would make the host wait for the device.
+        self.mean, self.deviation = (torch.tensor(values, device=device).view(1, 3, 1, 1)
+                                     for values in (IMAGE_MEAN, IMAGE_STANDARD_DEVIATION))
+        self.jpeg_tables = torch.tensor([LUMINANCE_TABLE, CHROMINANCE_TABLE, CHROMINANCE_TABLE], device=device).float()
 
     def masks(self, glyphs, rectangles, pixel_count, pages, height, width):
         """Ink masks [pages, 1, height, width] in 0..1.
@@ -162,8 +166,7 @@ class Renderer:
         luminance = 0.299 * red + 0.587 * green + 0.114 * blue
         planes = torch.stack([luminance, (blue - luminance) * 0.564, (red - luminance) * 0.713], 1)
         scale = torch.where(quality < 50, 5000 / quality, 200 - 2 * quality) / 100
-        tables = torch.tensor([LUMINANCE_TABLE, CHROMINANCE_TABLE, CHROMINANCE_TABLE], device=self.device).float()
-        steps = (tables.view(1, 3, 1, 8, 1, 8) * scale.view(-1, 1, 1, 1, 1, 1)).clamp(min=1)
+        steps = (self.jpeg_tables.view(1, 3, 1, 8, 1, 8) * scale.view(-1, 1, 1, 1, 1, 1)).clamp(min=1)
         # Rows of blocks first, then blocks: [count, plane, block row, 8, block column, 8].
         rows, split = (count, 3, height // 8, 8, width), (count, 3, height // 8, 8, width // 8, 8)
         blocks = (basis @ (planes - 128).view(rows)).view(split) @ basis.T
@@ -197,6 +200,4 @@ class Renderer:
             if self.chance(0.6 if photograph else 0.15):
                 images = self.jpeg(images.clamp(0, 1), self.uniform(count, 30, 95).flatten())
         images = (images.clamp(0, 1) * 255).round() / 255
-        mean = torch.tensor(IMAGE_MEAN, device=self.device).view(1, 3, 1, 1)
-        deviation = torch.tensor(IMAGE_STANDARD_DEVIATION, device=self.device).view(1, 3, 1, 1)
-        return (images - mean) / deviation
+        return (images - self.mean) / self.deviation

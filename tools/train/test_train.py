@@ -7,6 +7,7 @@ class where transformers is missing. No fonts are needed: the tests' atlas is ma
 import argparse
 import importlib.util
 import json
+import math
 import pathlib
 import pickle
 import random
@@ -172,6 +173,17 @@ class LayoutTest(unittest.TestCase):
                 # A ligature is one glyph for two characters.
                 self.assertLessEqual(abs(written - len(columns)), 0.1 * written + 2, kind)
 
+    def test_every_character_of_a_line_has_a_place_within_its_box(self):
+        from layout import KINDS
+        for kind in KINDS:
+            for seed in range(3):
+                page = self.page(kind, seed)
+                self.assertEqual(len(page.places), len(page.lines))
+                for line, box, places in zip(page.lines, page.boxes, page.places):
+                    self.assertEqual(len(places), len(line.replace(" ", "")), (kind, line))
+                    self.assertTrue((places[:, 0] >= box[0]).all() and (places[:, 0] <= box[2]).all(), (kind, line))
+                    self.assertTrue((places[:, 1] >= box[1]).all() and (places[:, 1] <= box[3]).all(), (kind, line))
+
     def test_left_column_comes_first(self):
         for seed in range(5):
             boxes = self.page("columns", seed).boxes
@@ -226,7 +238,7 @@ class TrainingTest(unittest.TestCase):
         import torch
         from safetensors.torch import load_file
         trainer, batch = self.trainer(), self.batch()
-        losses = [trainer.train_step(batch, 1e-3).item() for _ in range(8)]
+        losses = [trainer.train_step(batch, 1e-3)[0].item() for _ in range(8)]
         self.assertLess(sum(losses[-2:]), sum(losses[:2]))
         trainer.save()
         again = self.trainer()
@@ -236,6 +248,48 @@ class TrainingTest(unittest.TestCase):
         written = load_file(str(trainer.output / "package" / "model.safetensors"))
         self.assertEqual(written.keys(), load_file(str(self.package / "model.safetensors")).keys())
         self.assertTrue(all(tensor.dtype == torch.bfloat16 for tensor in written.values()))
+
+    def test_tokens_stand_where_their_characters_do(self):
+        import numpy
+        from data import token_places
+        from layout import Page
+        page = Page(None, None, ["ab c", "d"], [], [numpy.array([[1, 5], [2, 5], [4, 5]], numpy.float32),
+                                                    numpy.array([[1, 9]], numpy.float32)], False)
+        text, offsets = "ab c\nd", [(0, 2), (2, 4), (4, 5), (5, 6)]
+        places = token_places(page, text, offsets)
+        # ab, " c", the end of the line at its last character, d, the stop token at the last character
+        self.assertEqual(places.tolist(), [[1, 5], [4, 5], [4, 5], [1, 9], [1, 9]])
+        text, offsets = "ab c(0,1)\nd(2,3)", [(0, 2), (2, 4), (4, 5), (8, 9), (9, 10), (10, 11)]
+        places = token_places(page, text, offsets)
+        self.assertEqual(places[[0, 1, 5]].tolist(), [[1, 5], [4, 5], [1, 9]])
+        self.assertTrue(numpy.isnan(places[[2, 3, 4, 6]]).all())
+
+    def test_pointing_loss_is_least_at_the_place_and_shared_between_cells(self):
+        import torch
+        from train import pointing_loss
+        places = torch.tensor([[[1.5, 0.5], [2.0, 0.5], [float("nan")] * 2]])  # middle of cell 1; between 1 and 2
+        sharp = torch.zeros(1, 3, 8)
+        sharp[0, 0, 1] = sharp[0, 1, 1] = sharp[0, 1, 2] = 40
+        self.assertAlmostEqual(pointing_loss([sharp], places, 2, 4).item(), 0.5 * math.log(2), 4)
+        self.assertAlmostEqual(pointing_loss([torch.zeros(1, 3, 8)], places, 2, 4).item(), math.log(8), 4)
+        self.assertAlmostEqual(pointing_loss([torch.zeros(1, 3, 4)], places, 1, 4).item(), math.log(4), 4)
+
+    def test_pointing_scores_are_those_of_attention_and_change_nothing(self):
+        import torch
+        from model import HunyuanOcr
+        model = HunyuanOcr.from_package(self.package).eval()
+        torch.manual_seed(4)
+        pictures, ids = torch.randn(2, 3, 64, 96), torch.randint(0, 1000, (2, 7))
+        with torch.no_grad():
+            hidden, pointers = model.forward_pointing(pictures, ids, 5)
+            self.assertTrue(torch.equal(hidden, model(pictures, ids)[:, -5:]))
+            x, _ = model.embed(pictures, ids)
+            cosine, sine = model.rotary(x.shape[1], 4, 6)
+            layer = model.language_model.layers[0]
+            query, key, _ = layer.self_attn.project(layer.input_layernorm(x), cosine, sine)
+        scores = (query[:, 0, -5:] @ key[:, 0].mT) / model.config.head_size ** 0.5
+        cells = [3 + row * 4 + column for row in range(2) for column in range(3)]
+        self.assertTrue(torch.allclose(pointers[0], scores[:, :, cells], atol=1e-5))
 
     def test_draft_blocks_see_only_their_past_and_the_loss_falls(self):
         import torch

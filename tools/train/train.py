@@ -29,6 +29,8 @@ PLATEAU = 0.45           # share of the time after which the learning rate falls
 GRADIENT_NORM = 1.0
 INPUT_NOISE = 0.03       # share of answer tokens replaced by random ones at the input: the model must look again
 PHOTOGRAPH_SHARE = 0.22
+POINTING = 0.15          # weight of the pointing loss, see pointing_loss; it falls with the time that is over
+LEAST_POINTING = 0.02
 AVERAGE_EVERY = 4        # steps between updates of the averaged model
 AVERAGE_WEIGHT = 0.01
 SAVE_SECONDS = 120
@@ -63,6 +65,29 @@ def prompt_ids(tokenizer, device):
     user = tokenizer.token_to_id("<｜hy_User｜>")
     return {prompt: torch.tensor(tokenizer.encode(prompt).ids + [user], device=device)
             for choices in PROMPTS.values() for prompt, _ in choices}
+
+
+def pointing_loss(scores, places, height, width):
+    """How far heads are from pointing at the image cell where the next token stands: mean cross-entropy.
+
+    scores: list of [batch, tokens, height * width]; places: [batch, tokens, 2], x and y in cells of the picture, NaN
+    where nothing is to be pointed at. A place between the middles of cells is shared among the four around it, so the
+    heads also learn which of the lines within a cell is being read. Reading loses its place without this lesson: the
+    text so far nearly always tells what to write next, and nothing but the change of line needs a position.
+    """
+    known = ~places.isnan().any(-1)
+    across, down = (values.clamp(0, size - 1) for values, size in zip((places.nan_to_num() - 0.5).unbind(-1),
+                                                                       (width, height)))
+    column, line = across.floor(), down.floor()
+    logarithms = [functional.log_softmax(part.float(), -1) for part in scores]
+    total = 0.0
+    for right in (0, 1):
+        for below in (0, 1):
+            weight = (1 - (across - column - right).abs()) * (1 - (down - line - below).abs())
+            x, y = (column + right).clamp(max=width - 1), (line + below).clamp(max=height - 1)
+            index = (y * width + x).long()[..., None]
+            total = total + sum((weight * part.gather(-1, index)[..., 0] * known).sum() for part in logarithms)
+    return -total / (known.sum().clamp(min=1) * len(scores))
 
 
 class Trainer:
@@ -112,7 +137,7 @@ class Trainer:
     # ---- one step
 
     def inputs(self, batch):
-        """Pictures, input ids and target ids of a batch."""
+        """Pictures, input ids, target ids and the places of the targets in image cells of a batch."""
         photograph = batch.task == "text" and torch.rand(()).item() < PHOTOGRAPH_SHARE
         pictures = page_pictures(self.renderer, batch, self.device, photograph)
         targets = to_device(batch.tokens, self.device)
@@ -122,17 +147,25 @@ class Trainer:
         random_ids = torch.randint(0, config.begin, answers.shape, device=self.device)
         prompt = self.prompts[batch.prompt]
         ids = torch.cat([prompt.expand(len(batch), -1), torch.where(noise, random_ids, answers)], 1)
-        return pictures, ids, targets
+        places = to_device(batch.places, self.device) / (PATCH * config.merge * batch.scale)
+        if photograph:  # the warp has moved everything
+            places = torch.full_like(places, math.nan)
+        return pictures, ids, targets, places
 
-    def loss(self, pictures, ids, targets):
+    def losses(self, pictures, ids, targets, places):
+        """The loss of the answer and that of pointing."""
+        cell = PATCH * self.model.config.merge
         with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
-            hidden = self.model(pictures, ids)[:, -targets.shape[1]:]
+            hidden, pointers = self.model.forward_pointing(pictures, ids, targets.shape[1])
             scores = self.model.logits(hidden)
-        return functional.cross_entropy(scores.float().flatten(0, 1), targets.flatten(),
-                                        ignore_index=self.model.config.padding)
+        answer = functional.cross_entropy(scores.float().flatten(0, 1), targets.flatten(),
+                                          ignore_index=self.model.config.padding)
+        return answer, pointing_loss(pointers, places, pictures.shape[2] // cell, pictures.shape[3] // cell)
 
-    def train_step(self, batch, rate):
-        loss = self.loss(*self.inputs(batch))
+    def train_step(self, batch, rate, pointing=POINTING):
+        """One step; returns the losses of the answer and of pointing, whose weight is `pointing`."""
+        answer, pointer = self.losses(*self.inputs(batch))
+        loss = answer + pointing * pointer
         for parameter in self.model.parameters():
             parameter.grad = None
         loss.backward()
@@ -147,7 +180,7 @@ class Trainer:
             weight = max(AVERAGE_WEIGHT, 1 / (1 + self.step / AVERAGE_EVERY))
             current = self.model.state_dict()
             torch._foreach_lerp_(list(self.average.values()), [current[name] for name in self.average], weight)
-        return loss.detach()
+        return answer.detach(), pointer.detach()
 
     # ---- the run
 
@@ -161,7 +194,7 @@ class Trainer:
         stream = BatchStream(arguments.package, arguments.atlas, corpus, arguments.seed + self.step,
                              arguments.patches, arguments.workers)
         for _ in range(WARM_UP_BATCHES if arguments.compile else 0):  # compiles before the clock starts
-            self.loss(*self.inputs(stream.next())).backward()
+            sum(self.losses(*self.inputs(stream.next()))).backward()
         stream.next()
         started, before = time.monotonic(), self.elapsed
         reported, saved, since = started, started, self.step
@@ -169,12 +202,14 @@ class Trainer:
         seconds = arguments.minutes * 60
         while self.elapsed < seconds:
             batch = stream.next()
-            rate = learning_rate(arguments.learning_rate, self.step, self.elapsed / seconds)
-            loss = self.train_step(batch, rate)
+            progress = self.elapsed / seconds
+            rate = learning_rate(arguments.learning_rate, self.step, progress)
+            loss, pointer = self.train_step(batch, rate, max(LEAST_POINTING, POINTING * (1 - progress)))
             patches = batch.grid_height * batch.grid_width
             kind = batch.task if batch.task == "spotting" else "small" if patches < 512 else \
                 "medium" if patches < 1300 else "large"
             losses.setdefault(kind, []).append(loss)
+            losses.setdefault("pointing", []).append(pointer)
             now = time.monotonic()
             self.elapsed = before + now - started
             if now - reported > REPORT_SECONDS:
@@ -198,8 +233,8 @@ def main():
     parser.add_argument("--output", required=True)
     parser.add_argument("--minutes", type=float, required=True)
     parser.add_argument("--fresh", action="store_true", help="begin from random weights of the package's shape")
-    parser.add_argument("--learning-rate", type=float, default=1.4e-3)
-    parser.add_argument("--patches", type=int, default=160 * 1024, help="picture patches in one step")
+    parser.add_argument("--learning-rate", type=float, default=1.2e-3)
+    parser.add_argument("--patches", type=int, default=96 * 1024, help="picture patches in one step")
     parser.add_argument("--workers", type=int, default=max(1, (os.cpu_count() or 2) - 1))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-compile", dest="compile", action="store_false")

@@ -27,7 +27,7 @@ from model import HunyuanOcr
 from render import Renderer
 from train import page_pictures, prompt_ids
 
-STEPS_PER_BATCH = 12
+STEPS_PER_BATCH = 24
 ANCHORS = 8               # blocks of a page in one step
 POSITION_DECAY = 6.0      # the loss of position i weighs exp(-i / this): early tokens decide what is accepted
 GRADIENT_NORM = 1.0
@@ -156,7 +156,7 @@ def main():
     parser.add_argument("--output", required=True)
     parser.add_argument("--minutes", type=float, required=True)
     parser.add_argument("--learning-rate", type=float, default=1.5e-3)
-    parser.add_argument("--patches", type=int, default=64 * 1024, help="picture patches read at once")
+    parser.add_argument("--patches", type=int, default=192 * 1024, help="picture patches read at once")
     parser.add_argument("--workers", type=int, default=max(1, (os.cpu_count() or 2) - 1))
     parser.add_argument("--seed", type=int, default=1)
     DraftTrainer(parser.parse_args()).run()

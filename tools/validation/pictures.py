@@ -81,6 +81,12 @@ def draw_nano_pictures(folder: Path) -> None:
     for name, picture in pages.items():
         picture.convert("L").save(folder / name, optimize=True)
 
+    # A photograph of text_wide.png with the camera turned: a tall file, the same picture on the screen.
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    turned = pages["text_wide.png"].convert("L").transpose(Image.Transpose.ROTATE_90)
+    turned.save(folder / "text_turned.png", optimize=True, exif=exif)
+
 
 def draw_examples(folder: Path) -> None:
     """Pages for the README: what the small model reads without a mistake."""

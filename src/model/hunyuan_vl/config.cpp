@@ -2,6 +2,7 @@
 #include "model/hunyuan_vl/config.h"
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
@@ -166,6 +167,25 @@ Result<std::vector<std::int32_t>> stop_ids(const Json& json, const std::string& 
     return std::vector<std::int32_t>(ids.begin(), ids.end());
 }
 
+// What every published preprocessor_config.json says and this program always does: colour, resized, samples divided by
+// 255, normalised, one frame. `resample` is not looked at: the official class resizes bicubically whatever it says.
+Status expect_fixed_steps(const Json& json) {
+    for (const char* key : {"do_convert_rgb", "do_resize", "do_rescale", "do_normalize"}) {
+        INKSTONE_TRY(const bool wanted, json.boolean_or(key, true));
+        if (!wanted)
+            return json.error(ErrorCode::unsupported, key, "is false, expected true, as every published model has it");
+    }
+    INKSTONE_TRY(const double factor, json.number_or("rescale_factor", 1.0 / 255));
+    if (std::abs(factor * 255 - 1) > 1e-6)
+        return json.error(ErrorCode::unsupported, "rescale_factor",
+                          "is " + std::to_string(factor) + ", expected 1 / 255 = " + std::to_string(1.0 / 255));
+    INKSTONE_TRY(const std::int64_t frames, json.integer_or("temporal_patch_size", 1));
+    if (frames != 1)
+        return json.error(ErrorCode::unsupported, "temporal_patch_size",
+                          "is " + std::to_string(frames) + ", expected 1 (still pictures)");
+    return {};
+}
+
 }  // namespace
 
 Result<Config> read_config(const std::filesystem::path& folder) {
@@ -229,6 +249,7 @@ Result<image::Preprocessing> read_preprocessing(const std::filesystem::path& fol
             return json.error(ErrorCode::mismatch, key,
                               "is " + std::to_string(values.first) + ", expected " + std::to_string(values.second) +
                                   " as in config.json");
+    INKSTONE_CHECK(expect_fixed_steps(json));
     preprocessing.patch_size = static_cast<int>(patch);
     preprocessing.merge_size = static_cast<int>(merge);
     const std::string least = spelling(json, {"min_pixels", "size.shortest_edge", "size.min_pixels"});

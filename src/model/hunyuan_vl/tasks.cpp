@@ -35,6 +35,14 @@ constexpr std::pair<std::string_view, std::string_view> kOfficialTasks[] = {
      "按照阅读顺序，提取图中文字，公式用latex格式表示，表格用markdown格式表示，再将文字内容翻译为中文。"},
 };
 
+// Whether a task prints coordinates of what it finds. In the others, what looks like coordinates is part of the page.
+bool prints_boxes_by_name(std::string_view name) {
+    if (std::ranges::find(kOfficialTasks, name, &std::pair<std::string_view, std::string_view>::first) ==
+        std::end(kOfficialTasks))
+        return true;
+    return name.starts_with("spotting_") || name.starts_with("layout");
+}
+
 }  // namespace
 
 Result<Tasks> Tasks::read(const std::filesystem::path& folder) {
@@ -43,7 +51,7 @@ Result<Tasks> Tasks::read(const std::filesystem::path& folder) {
     // A link that leads nowhere is a file that is missing, not a model without one.
     if (!std::filesystem::exists(std::filesystem::symlink_status(folder / "tasks.json", error))) {
         for (const auto& [name, prompt] : kOfficialTasks)
-            tasks.tasks_.push_back({std::string(name), std::string(prompt)});
+            tasks.tasks_.push_back({std::string(name), std::string(prompt), prints_boxes_by_name(name)});
         return tasks;
     }
     INKSTONE_TRY(const format::Json json, format::Json::read(folder / "tasks.json"));
@@ -52,7 +60,7 @@ Result<Tasks> Tasks::read(const std::filesystem::path& folder) {
     for (const std::string& name : list.keys()) {
         INKSTONE_TRY(const format::Json prompt, list.member(name));
         INKSTONE_TRY(std::string words, prompt.text(""));
-        tasks.tasks_.push_back({name, std::move(words)});
+        tasks.tasks_.push_back({name, std::move(words), prints_boxes_by_name(name)});
     }
     const auto at = std::ranges::find(tasks.tasks_, first, &Task::name);
     if (at == tasks.tasks_.end())
@@ -68,6 +76,11 @@ Result<std::string_view> Tasks::prompt(std::string_view name) const {
     for (const Task& task : tasks_) served += (served.empty() ? "" : ", ") + task.name;
     return Error{ErrorCode::not_found, "choose task", std::string(name),
                  "is not a task of this package; it serves " + served};
+}
+
+bool Tasks::prints_boxes(std::string_view prompt) const {
+    const auto at = std::ranges::find(tasks_, prompt, &Task::prompt);
+    return at == tasks_.end() || at->boxes;
 }
 
 }  // namespace inkstone::model::hunyuan_vl

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "testing/package_copy.h"
+
 namespace inkstone::model::hunyuan_vl {
 namespace {
 
@@ -28,6 +30,25 @@ TEST(Tasks, OfficialOnesWithoutAFile) {
     EXPECT_EQ(tasks->default_task().name, "doc_parse");
     EXPECT_EQ(*tasks->prompt("formula"), "识别图片中的公式，用LaTeX格式表示。");
     for (const Task& task : tasks->all()) EXPECT_EQ(*tasks->prompt(task.name), task.prompt);
+}
+
+TEST(Tasks, OnlySomePrintBoxes) {
+    const auto official = Tasks::read(kRoot / "tests/data/tiny");
+    std::string with_boxes;
+    for (const Task& task : official->all()) {
+        EXPECT_EQ(official->prints_boxes(task.prompt), task.boxes);
+        if (task.boxes) with_boxes += task.name + ' ';
+    }
+    EXPECT_EQ(with_boxes, "spotting_json spotting_hunyuan layout layout_parse ");
+    EXPECT_TRUE(official->prints_boxes("Where is the signature?"));
+
+    const testing::PackageCopy copy(kRoot / "models/nano");
+    copy.set("tasks.json", "/tasks/find_seals", "Find the seals.");
+    const auto own = Tasks::read(copy.path());
+    ASSERT_TRUE(own.ok());
+    EXPECT_FALSE(own->prints_boxes(*own->prompt("structured_parse")));
+    EXPECT_TRUE(own->prints_boxes(*own->prompt("spotting_hunyuan")));
+    EXPECT_TRUE(own->prints_boxes("Find the seals."));
 }
 
 }  // namespace

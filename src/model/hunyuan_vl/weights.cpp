@@ -81,6 +81,20 @@ Error load_error(ErrorCode code, std::string subject, std::string message) {
     return {code, "load weights", std::move(subject), std::move(message)};
 }
 
+// Whether two views of the checkpoint, equally long, hold the same.
+Result<bool> same_bytes(const format::Checkpoint& checkpoint, std::span<const std::byte> a,
+                        std::span<const std::byte> b) {
+    constexpr std::size_t kBlock = std::size_t{1} << 20;
+    std::vector<std::byte> left(std::min(kBlock, a.size())), right(left.size());
+    for (std::size_t at = 0; at < a.size(); at += kBlock) {
+        const std::size_t count = std::min(kBlock, a.size() - at);
+        for (auto [part, out] : {std::pair(a.subspan(at, count), &left), std::pair(b.subspan(at, count), &right)})
+            if (!checkpoint.read(part, out->data())) return checkpoint.read_failure(part);
+        if (std::memcmp(left.data(), right.data(), count) != 0) return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 std::string class_name(std::string_view name_on_disk) {
@@ -128,6 +142,11 @@ Result<Weights> Weights::open(const format::Checkpoint& checkpoint, const Config
             return load_error(ErrorCode::mismatch, std::string(at->second),
                               "has shape " + tensor::to_string(view->shape) + ", expected " + tensor::to_string(shape) +
                                   " from config.json");
+        if (view->type != tensor::DataType::f32 && view->type != tensor::DataType::f16 &&
+            view->type != tensor::DataType::bf16)
+            return load_error(ErrorCode::unsupported, std::string(at->second),
+                              "has element type " + std::string(tensor::name_of(view->type)) +
+                                  ", expected F32, F16 or BF16: the model's weights as published");
         if (at->second != name) weights.old_names_ = true;
         weights.tensors_.emplace(name, view);
         on_disk.erase(at);
@@ -141,8 +160,11 @@ Result<Weights> Weights::open(const format::Checkpoint& checkpoint, const Config
     if (const auto head = on_disk.find("lm_head.weight"); head != on_disk.end()) {
         const tensor::TensorView* view = checkpoint.find(head->second);
         const tensor::TensorView* embedding = weights.tensors_.at("model.language_model.embed_tokens.weight");
-        if (view->type != embedding->type || !(view->shape == embedding->shape) ||
-            std::memcmp(view->bytes.data(), embedding->bytes.data(), view->bytes.size()) != 0)
+        bool equal = view->type == embedding->type && view->shape == embedding->shape;
+        if (equal) {
+            INKSTONE_TRY(equal, same_bytes(checkpoint, view->bytes, embedding->bytes));
+        }
+        if (!equal)
             return load_error(ErrorCode::unsupported, "lm_head.weight",
                               "differs from embed_tokens.weight, expected a tied head (absent or equal)");
         on_disk.erase(head);

@@ -87,6 +87,19 @@ TEST_F(WeightsTest, AnotherShapeIsRefusedWithBoth) {
     EXPECT_NE(text.find("[96, 80]"), std::string::npos) << text;
 }
 
+// By its name on disk, which is the one that a person can look for.
+TEST_F(WeightsTest, AnotherElementTypeIsRefusedByItsNameOnDisk) {
+    static const std::vector<std::byte> bytes(4 * 80);
+    ErrorCode code{};
+    const std::string text = outcome(
+        [](auto& tensors) {
+            named(tensors, "model.norm.weight").view = {tensor::DataType::i32, tensor::Shape{80}, bytes};
+        },
+        &code);
+    EXPECT_EQ(code, ErrorCode::unsupported);
+    EXPECT_NE(text.find(": model.norm.weight: has element type I32"), std::string::npos) << text;
+}
+
 TEST_F(WeightsTest, OneTensorUnderTwoNames) {
     ErrorCode code{};
     const std::string text = outcome(

@@ -3,11 +3,11 @@
 // of clock or a neighbour on the machine meets all of them; the best of many short slices counts. Work is cut as
 // backend/cpu/executions.cpp cuts it. cmake --build --preset release --target attention_benchmark
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -27,11 +27,17 @@ using testing::InstructionSet;
 constexpr double kSecondsPerCase = 0.5;
 constexpr std::size_t kQueryRowsPerChunk = 48;
 
+// Of one thread its own time, so that waiting for a processor does not count; of several the time on the wall.
 template <class Function>
-double seconds(Function function) {
-    const auto begin = std::chrono::steady_clock::now();
+double seconds(const ThreadPool& pool, Function function) {
+    const auto now = [&] {
+        timespec time;
+        clock_gettime(pool.threads() == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+    };
+    const double begin = now();
     function();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    return now() - begin;
 }
 
 #if defined(__x86_64__)
@@ -68,7 +74,7 @@ double peak(InstructionSet set, ThreadPool& pool) {
     const bool is_bf16 = set == InstructionSet::avx512_bf16, is_wide = is_bf16 || set == InstructionSet::avx512;
     const auto loop = is_bf16 ? peak_bf16 : is_wide ? peak_avx512 : peak_avx2;
     const auto items = static_cast<std::size_t>(pool.threads());
-    const double time = seconds([&] { pool.run(items, [&](std::size_t) { loop(kSteps); }); });
+    const double time = seconds(pool, [&] { pool.run(items, [&](std::size_t) { loop(kSteps); }); });
     return 12.0 * (is_bf16 ? 64 : is_wide ? 32 : 16) * kSteps * static_cast<double>(items) / time / 1e9;
 }
 #else
@@ -142,14 +148,14 @@ void measure(const Case& one, tensor::KvStorage storage, const testing::KernelFo
         arguments.scale = 1.0f / std::sqrt(static_cast<float>(one.head_dim));
         if (is_decode) {
             const std::size_t other = layout.layer_offset(layout.layers / 2 + slice % (layout.layers / 2));
-            const double time = seconds([&] {
+            const double time = seconds(pool, [&] {
                 pool.run(pages, [&](std::size_t page) { read_all(table[page] + other, layout.block_bytes()); });
             });
             limit = std::max(limit, static_cast<double>(pages * layout.block_bytes()) / time / 1e9);
         } else {
             limit = std::max(limit, peak(form.set, pool));
         }
-        const double time = seconds([&] {
+        const double time = seconds(pool, [&] {
             pool.run(row_chunks * one.kv_heads, [&](std::size_t item) {
                 const std::size_t head = item / row_chunks, row = item % row_chunks * kQueryRowsPerChunk;
                 form.run(arguments, row, std::min(one.rows, row + kQueryRowsPerChunk), head, head + 1);

@@ -29,14 +29,14 @@ void attend(const float* q, float* y, const std::byte* const* pages, std::size_t
         const std::size_t count = std::min(visible - first, tensor::kBlockPositions);
 
         std::array<float, tensor::kBlockPositions> weight{};  // scores first, then their exponentials
-        float new_maximum = maximum;
+        float new_maximum = -std::numeric_limits<float>::infinity();
         for (std::size_t j = 0; j < count; ++j) {
             for (std::size_t d = 0; d < head_dim; ++d) {
                 weight[j] = std::fma(k[d * tensor::kBlockPositions + j], scaled[d], weight[j]);
             }
             new_maximum = std::max(new_maximum, weight[j]);
         }
-        if (new_maximum > maximum) {
+        if (new_maximum > maximum + kSlack) {
             const float correction = exp2(maximum - new_maximum);
             for (std::size_t d = 0; d < head_dim; ++d) output[d] = output[d] * correction;
             for (float& lane : sum) lane = lane * correction;

@@ -6,11 +6,11 @@
 //   m = -infinity, O[d] = 0, l[16] = 0
 //   for each block b with a visible position, in order; j runs over its visible positions only:
 //     s[j] = dot over pairs of d of k[j] and q'    one chain from +0, d ascending
-//     m' = max(m, max_j s[j]); if m' > m: c = exp2(max(-126, m - m')); O[d] = O[d] * c; l[i] = l[i] * c; m = m'
+//     m' = max_j s[j]; if m' > m + kSlack: c = exp2(max(-126, m - m')); O[d] = O[d] * c; l[i] = l[i] * c; m = m'
 //     p[j] = bf16(exp2_short(s[j] - m))
 //     l[i % 16] = dot(p[2 i .. 2 i + 1], {1, 1}, l[i % 16]),              pair i ascending
 //     O[d] = dot(p[2 i .. 2 i + 1], v[2 i .. 2 i + 1, d], O[d]),          pair i ascending
-//   y[d] = O[d] / fold(l)                          the fixed tree of base/reduce.h
+//   y[d] = O[d] * (1 / fold(l))                    the fixed tree of base/reduce.h
 // The unseen partner of the last visible position counts as p = 0 and v = 0, whatever is stored there. bf16() rounds to
 // nearest, ties to even. Every operation flushes denormal numbers, inputs and results, to zero (base/flushed_fma.h).
 // l sums the rounded p, so that y is a true mean of the values: equal values come out unchanged. exp2 and exp2_short
@@ -38,6 +38,9 @@ struct Arguments {
 };
 
 constexpr std::size_t kMaximumHeadDim = 256;
+// m follows the largest score only when it is behind by more than this power of two: p stays below 2^kSlack, which
+// costs no accuracy, and after the first block O and l are hardly ever corrected.
+constexpr float kSlack = 8;
 
 // Rows [first_row, end_row) of the query heads that share key/value heads [first_kv_head, end_kv_head). Disjoint parts
 // may run at once. Reads each block of K and V once for as many rows and heads as fit into registers.

@@ -37,7 +37,7 @@ void attend(const float* q, float* y, const std::byte* const* pages, std::size_t
         const std::size_t count = std::min(visible - first, tensor::kBlockPositions);
 
         std::array<float, tensor::kBlockPositions> weight{};  // scores first, then their exponentials
-        float new_maximum = maximum;
+        float new_maximum = -std::numeric_limits<float>::infinity();
         for (std::size_t j = 0; j < count; ++j) {
             for (std::size_t i = 0; i < head_dim / 2; ++i) {
                 const std::size_t word = i * tensor::kBlockPositions + j;
@@ -46,7 +46,7 @@ void attend(const float* q, float* y, const std::byte* const* pages, std::size_t
             }
             new_maximum = std::max(new_maximum, weight[j]);
         }
-        if (new_maximum > maximum) {
+        if (new_maximum > maximum + kSlack) {
             const float correction = exp2(std::max(-126.0f, maximum - new_maximum));
             for (std::size_t d = 0; d < head_dim; ++d) output[d] = flushed_product(output[d], correction);
             for (float& lane : sum) lane = flushed_product(lane, correction);
@@ -67,8 +67,8 @@ void attend(const float* q, float* y, const std::byte* const* pages, std::size_t
         }
     }
 
-    const float total = fold(sum);
-    for (std::size_t d = 0; d < head_dim; ++d) y[d] = visible == 0 ? 0.0f : flush_denormal(output[d] / total);
+    const float factor = flush_denormal(1.0f / fold(sum));
+    for (std::size_t d = 0; d < head_dim; ++d) y[d] = visible == 0 ? 0.0f : flushed_product(output[d], factor);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // Kernels of linear, compiled once per instruction set; the backend picks one at run time.
-// One row streams each tile once, all 64 outputs in registers: as fast as memory gives weights. More rows go through a
-// register tile of kRowBlock rows, so that a weight in a register serves all of them. From kWideningRows rows on, a
-// block of weights is first widened to float in a scratch that stays in the first-level cache while all rows pass.
-// Blocking over the inputs stores partial sums in y and takes them up again, which changes no bit: an output still has
-// one accumulator that sees the inputs in order.
+// One row, or few, stream each tile once, all 64 outputs in registers: as fast as memory gives weights. More rows go
+// through a register tile, so that a weight in a register serves all of its rows; the inputs are taken in blocks whose
+// weights stay in a cache while all rows pass. Where registers are few, or widening is dear, a block of weights is
+// first widened to float in a scratch. Blocking over the inputs stores partial sums in y and takes them up again, which
+// changes no bit: an output still has one accumulator that sees the inputs in order.
 #include "base/simd/lanes.h"
 #include "ops/linear/linear.h"
 
@@ -18,46 +18,67 @@ namespace {
 
 constexpr std::size_t kTileLanes = tensor::kTileOutputs / Lanes::kCount;
 
-// Rows and groups of 16 outputs of the register tile: with AVX2 6 x 2 accumulators, 2 weights and an input make 15 of
-// 16 registers; with AVX-512 12 x 2 accumulators of 32 registers read few weights per product.
+// How rows and inputs are cut: register tiles of kRows rows and kGroups groups of 16 outputs, blocks of kInputs inputs
+// (even), widened or not.
+template <std::size_t kTileRows, std::size_t kTileGroups, std::size_t kBlockInputs, bool kWidensWeights>
+struct Cut {
+    static constexpr std::size_t kRows = kTileRows, kGroups = kTileGroups, kInputs = kBlockInputs;
+    static constexpr bool kWidens = kWidensWeights;
+};
+// By the number of rows: up to kStreamedRows a tile passes once, all of its outputs at a time; Few up to kFewRows, then
+// Many, or ManyHalves for weights that are dear to widen.
 #if defined(INKSTONE_ISA_avx512)
-constexpr std::size_t kRowBlock = 12, kLaneBlock = 2;
+// 24 accumulators, 2 or 4 weights and an input of 32 registers. 4 groups read whole lines and few inputs, and their
+// weights may come from the second-level cache.
+constexpr std::size_t kStreamedRows = 2, kFewRows = 12;
+using Few = Cut<12, 2, 128, false>;
+using Many = Cut<6, 4, 1152, false>;
+using ManyHalves = Cut<12, 2, 128, true>;
 #elif defined(INKSTONE_ISA_avx2)
-constexpr std::size_t kRowBlock = 6, kLaneBlock = 1;
+// 12 accumulators, 2 weights and an input of 16 registers.
+constexpr std::size_t kStreamedRows = 1, kFewRows = 17;
+using Few = Cut<6, 1, 128, false>;
+using Many = Cut<6, 1, 256, true>;
+using ManyHalves = Many;
 #else
-constexpr std::size_t kRowBlock = 4, kLaneBlock = 1;
+constexpr std::size_t kStreamedRows = 1, kFewRows = 11;
+using Few = Cut<4, 1, 128, false>;
+using Many = Cut<4, 1, 256, true>;
+using ManyHalves = Many;
 #endif
-constexpr std::size_t kFewRowsInputs = 128, kManyRowsInputs = 256;
-constexpr std::size_t kWideningRows = 3 * kRowBlock;
-constexpr std::size_t kPrefetchDistance = 2048;      // bytes ahead of a single row's stream
-constexpr std::size_t kCachedRows = 20 * kRowBlock;  // whose inputs stay in the second-level cache
+constexpr std::size_t kPrefetchDistance = 2048;   // bytes ahead of a stream
+constexpr std::size_t kCachedBytes = 512 * 1024;  // of inputs that stay in the second-level cache
 
 // How the weights of one step of the inputs lie, in each format: a step is kInputs inputs and kStepBytes bytes; load
 // gives those of input `input` of the step for 16 outputs (lanes 16 g .. 16 g + 15 of the tile).
 struct FloatWeights {
-    static constexpr std::size_t kInputs = 1, kGroups = kTileLanes, kStepBytes = tensor::kTileOutputs * 4;
+    using ManyRows = Many;
+    static constexpr std::size_t kInputs = 1, kStepBytes = tensor::kTileOutputs * 4;
     INKSTONE_INLINE static Lanes load(const std::byte* step, std::size_t group, std::size_t) {
         return Lanes::load(reinterpret_cast<const float*>(step) + group * Lanes::kCount);
     }
 };
 struct BfloatWeights {
-    static constexpr std::size_t kInputs = 2, kGroups = kTileLanes, kStepBytes = tensor::kTileOutputs * 4;
+    using ManyRows = Many;
+    static constexpr std::size_t kInputs = 2, kStepBytes = tensor::kTileOutputs * 4;
     INKSTONE_INLINE static Lanes load(const std::byte* step, std::size_t group, std::size_t input) {
         const std::byte* words = step + group * 64;
         return input == 0 ? widen_low(words) : widen_high(words);
     }
 };
 struct HalfWeights {
-    static constexpr std::size_t kInputs = 1, kGroups = kTileLanes, kStepBytes = tensor::kTileOutputs * 2;
+    using ManyRows = ManyHalves;
+    static constexpr std::size_t kInputs = 1, kStepBytes = tensor::kTileOutputs * 2;
     INKSTONE_INLINE static Lanes load(const std::byte* step, std::size_t group, std::size_t) {
         return widen_half(step + group * 32);
     }
 };
-// The scratch: kLaneBlock groups of one input side by side.
+// The scratch: kGroups groups of one input side by side.
+template <std::size_t kGroups>
 struct WidenedWeights {
-    static constexpr std::size_t kInputs = 1, kGroups = kLaneBlock, kStepBytes = kLaneBlock * Lanes::kCount * 4;
+    static constexpr std::size_t kInputs = 1, kStepBytes = kGroups * Lanes::kCount * 4;
     INKSTONE_INLINE static Lanes load(const std::byte* step, std::size_t group, std::size_t) {
-        return Lanes::load(reinterpret_cast<const float*>(step) + group % kLaneBlock * Lanes::kCount);
+        return Lanes::load(reinterpret_cast<const float*>(step) + group % kGroups * Lanes::kCount);
     }
 };
 
@@ -72,37 +93,39 @@ struct Pass {
     bool ends() const { return end_input == arguments.weight.inputs; }
 };
 
-// Sixteen floats, or the first count of them, whichever is there.
+// Sixteen floats, or the first count of them.
+template <bool kWhole>
 INKSTONE_INLINE Lanes load_outputs(const float* p, std::size_t count) {
-    return count == Lanes::kCount ? Lanes::load(p) : Lanes::load_first(p, count);
+    return kWhole ? Lanes::load(p) : Lanes::load_first(p, count);
 }
+template <bool kWhole>
 INKSTONE_INLINE void store_outputs(float* p, std::size_t count, Lanes lanes) {
-    if (count == Lanes::kCount)
+    if (kWhole)
         lanes.store(p);
     else
         lanes.store_first(p, count);
 }
 
-// Memory that a later pass will read, brought closer by this one: `bytes_per_step` for each step of its inputs.
+// Memory that a later pass will read, brought closer by this one: two lines with each step of the inputs, the second
+// `second` bytes after the first, `advance` bytes further with each step.
 struct Prefetch {
     const std::byte* begin;
-    std::size_t bytes_per_step;
+    std::size_t second, advance;
 };
 
-// kRows rows from first_row on times kGroups groups of 16 outputs from first_group on, sums in registers. `weights`
-// are those of the pass's first input.
-template <class Weights, std::size_t kRows, std::size_t kGroups>
+// kRows rows from first_row on times kGroups groups of 16 outputs from first_group on, sums in registers. `weights` are
+// those of the pass's first input. kWhole says that all these outputs are there; otherwise the last ones are masked.
+template <class Weights, std::size_t kRows, std::size_t kGroups, bool kWhole>
 [[gnu::noinline]] void multiply_block(const Pass& pass, const std::byte* weights, std::size_t first_row,
                                       std::size_t first_group, Prefetch prefetch) {
-    constexpr std::size_t kPrefetchLines = (Weights::kStepBytes * kGroups / Weights::kGroups + 63) / 64;
     const Arguments& arguments = pass.arguments;
     const std::size_t x_stride = arguments.x_stride, y_stride = arguments.y_stride, inputs = pass.inputs();
-    const float* x = arguments.x + first_row * x_stride + pass.first_input;
     std::size_t outputs[kGroups];
+#pragma GCC unroll 4
     for (std::size_t g = 0; g < kGroups; ++g) {
         const std::size_t first = pass.first_output + (first_group + g) * Lanes::kCount;
         const std::size_t left = first < arguments.weight.outputs ? arguments.weight.outputs - first : 0;
-        outputs[g] = left < Lanes::kCount ? left : Lanes::kCount;
+        outputs[g] = kWhole || left > Lanes::kCount ? Lanes::kCount : left;
     }
     const std::size_t column = pass.first_output + first_group * Lanes::kCount;
     float* y = arguments.y + first_row * y_stride + column;
@@ -117,42 +140,51 @@ template <class Weights, std::size_t kRows, std::size_t kGroups>
         for (std::size_t r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
             for (std::size_t g = 0; g < kGroups; ++g)
-                sums[r][g] = load_outputs(y + r * y_stride + g * Lanes::kCount, outputs[g]);
+                sums[r][g] = load_outputs<kWhole>(y + r * y_stride + g * Lanes::kCount, outputs[g]);
 
-    // `count` inputs of one step, from input k of the pass on.
-    const auto multiply_step = [&](std::size_t k, std::size_t count) __attribute__((always_inline)) {
+    // One pointer for every three rows: the others are reached by adding the stride once or twice.
+    constexpr std::size_t kPointers = (kRows + 2) / 3;
+    const float* x[kPointers];
+    x[0] = arguments.x + first_row * x_stride + pass.first_input;
+#pragma GCC unroll 8
+    for (std::size_t i = 1; i < kPointers; ++i) x[i] = x[i - 1] + 3 * x_stride;
+    // The first `count` inputs of one step.
+    const auto multiply_step = [&](std::size_t count) __attribute__((always_inline)) {
 #pragma GCC unroll 2
         for (std::size_t i = 0; i < count; ++i) {
+            // Words are loaded anew for their other half: kept, they would take the registers of sums.
+            if (i > 0) asm volatile("" : : : "memory");
             Lanes weight[kGroups];
 #pragma GCC unroll 4
             for (std::size_t g = 0; g < kGroups; ++g) {
                 weight[g] = Weights::load(weights, first_group + g, i);
                 // A single row uses each weight at once: there are no registers for all of them.
-                if (kRows == 1) sums[0][g] = fma(weight[g], Lanes::of(x[k + i]), sums[0][g]);
+                if (kRows == 1) sums[0][g] = fma(weight[g], Lanes::of(x[0][i]), sums[0][g]);
             }
             if (kRows == 1) continue;
 #pragma GCC unroll 16
             for (std::size_t r = 0; r < kRows; ++r) {
-                const Lanes input = Lanes::of(x[r * x_stride + k + i]);
+                const Lanes input = Lanes::of(x[r / 3][r % 3 * x_stride + i]);
 #pragma GCC unroll 4
                 for (std::size_t g = 0; g < kGroups; ++g) sums[r][g] = fma(weight[g], input, sums[r][g]);
             }
         }
     };
-    std::size_t k = 0;
-    for (; k + Weights::kInputs <= inputs; k += Weights::kInputs) {
-#pragma GCC unroll 4
-        for (std::size_t line = 0; line < kPrefetchLines; ++line) __builtin_prefetch(prefetch.begin + line * 64, 0, 2);
-        prefetch.begin += prefetch.bytes_per_step;
-        multiply_step(k, Weights::kInputs);
+    for (std::size_t step = 0; step < inputs / Weights::kInputs; ++step) {
+        __builtin_prefetch(prefetch.begin, 0, 3);
+        __builtin_prefetch(prefetch.begin + prefetch.second, 0, 3);
+        prefetch.begin += prefetch.advance;
+        multiply_step(Weights::kInputs);
         weights += Weights::kStepBytes;
+#pragma GCC unroll 8
+        for (std::size_t i = 0; i < kPointers; ++i) x[i] += Weights::kInputs;
     }
-    if (k < inputs) multiply_step(k, 1);  // an odd last input, alone in its pair
+    if (inputs % Weights::kInputs != 0) multiply_step(1);  // an odd last input, alone in its pair
 
     if (pass.ends() && arguments.bias)
 #pragma GCC unroll 4
         for (std::size_t g = 0; g < kGroups; ++g) {
-            const Lanes bias = load_outputs(arguments.bias + column + g * Lanes::kCount, outputs[g]);
+            const Lanes bias = load_outputs<kWhole>(arguments.bias + column + g * Lanes::kCount, outputs[g]);
 #pragma GCC unroll 16
             for (std::size_t r = 0; r < kRows; ++r) sums[r][g] = sums[r][g] + bias;
         }
@@ -160,86 +192,107 @@ template <class Weights, std::size_t kRows, std::size_t kGroups>
     for (std::size_t r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
         for (std::size_t g = 0; g < kGroups; ++g)
-            store_outputs(y + r * y_stride + g * Lanes::kCount, outputs[g], sums[r][g]);
+            store_outputs<kWhole>(y + r * y_stride + g * Lanes::kCount, outputs[g], sums[r][g]);
 }
 
 // `rows` rows, 1 .. kMaximumRows: the instance of multiply_block for that number.
 template <class Weights, std::size_t kGroups, std::size_t kMaximumRows>
 INKSTONE_INLINE void multiply_rows(const Pass& pass, const std::byte* weights, std::size_t first_row, std::size_t rows,
                                    std::size_t first_group, Prefetch prefetch) {
-    if (rows == kMaximumRows)
-        multiply_block<Weights, kMaximumRows, kGroups>(pass, weights, first_row, first_group, prefetch);
-    else if constexpr (kMaximumRows > 1)
-        multiply_rows<Weights, kGroups, kMaximumRows - 1>(pass, weights, first_row, rows, first_group, prefetch);
+    if constexpr (kMaximumRows > 1)
+        if (rows < kMaximumRows) {
+            multiply_rows<Weights, kGroups, kMaximumRows - 1>(pass, weights, first_row, rows, first_group, prefetch);
+            return;
+        }
+    if (pass.first_output + (first_group + kGroups) * Lanes::kCount <= pass.arguments.weight.outputs)
+        multiply_block<Weights, kMaximumRows, kGroups, true>(pass, weights, first_row, first_group, prefetch);
+    else
+        multiply_block<Weights, kMaximumRows, kGroups, false>(pass, weights, first_row, first_group, prefetch);
 }
 
-// All rows [first_row, end_row) in register blocks of nearly equal height. The first block prefetches for all.
-template <class Weights>
-INKSTONE_INLINE void multiply_all_rows(const Pass& pass, const std::byte* weights, std::size_t first_row,
-                                       std::size_t end_row, std::size_t first_group, Prefetch prefetch) {
-    while (first_row < end_row) {
-        const std::size_t left = end_row - first_row, blocks = (left + kRowBlock - 1) / kRowBlock;
-        const std::size_t rows = (left + blocks - 1) / blocks;
-        multiply_rows<Weights, kLaneBlock, kRowBlock>(pass, weights, first_row, rows, first_group, prefetch);
-        first_row += rows;
-        prefetch = {weights, 0};
-    }
+// A block of weights widened to float: kGroups groups of the pass's inputs.
+template <class Weights, std::size_t kGroups>
+INKSTONE_INLINE void widen(const std::byte* weights, std::size_t inputs, std::size_t first_group, float* widened) {
+    for (std::size_t k = 0; k < inputs; k += Weights::kInputs, weights += Weights::kStepBytes)
+#pragma GCC unroll 2
+        for (std::size_t i = 0; i < Weights::kInputs; ++i)
+#pragma GCC unroll 4
+            for (std::size_t g = 0; g < kGroups; ++g, widened += Lanes::kCount)
+                Weights::load(weights, first_group + g, i).store(widened);
+}
+
+// Tile t for the rows [first_row, end_row), cut as `Cut` says.
+template <class Weights, class Cut>
+void multiply_cut(const Arguments& arguments, std::size_t t, std::size_t first_row, std::size_t end_row) {
+    using Widened = WidenedWeights<Cut::kGroups>;
+    const std::size_t blocks = (end_row - first_row + Cut::kRows - 1) / Cut::kRows;
+    // An odd last input is widened with its partner.
+    alignas(64) float scratch[Cut::kWidens ? (Cut::kInputs + 1) * Cut::kGroups * Lanes::kCount : 1];
+    std::size_t begin = 0;
+    do {  // at least once: a matrix without inputs gives the bias
+        const std::size_t left = arguments.weight.inputs - begin;
+        const Pass pass{arguments, t * tensor::kTileOutputs, begin,
+                        begin + (left < Cut::kInputs ? left : Cut::kInputs)};
+        const std::size_t steps = (pass.inputs() + Weights::kInputs - 1) / Weights::kInputs;
+        const std::byte* weights = arguments.weight.tile(t) + begin / Weights::kInputs * Weights::kStepBytes;
+        // The first passes over this block prefetch the next, in this tile or the following: its lines, so many for
+        // each step, are shared among the passes as evenly as whole lines allow.
+        const std::size_t pass_steps = Cut::kWidens ? pass.inputs() : steps;
+        const std::byte* next = weights + steps * Weights::kStepBytes;
+        std::size_t lines = Weights::kStepBytes / 64 / (Cut::kWidens ? Weights::kInputs : 1);
+        std::size_t passes = kTileLanes / Cut::kGroups * blocks;
+        for (std::size_t group = 0; group < kTileLanes; group += Cut::kGroups) {
+            if constexpr (Cut::kWidens) widen<Weights, Cut::kGroups>(weights, pass.inputs(), group, scratch);
+            std::size_t row = first_row;
+            for (std::size_t block = 0; block < blocks; ++block, --passes) {
+                // Register blocks of nearly equal height.
+                const std::size_t height = (end_row - row + blocks - block - 1) / (blocks - block);
+                const std::size_t own = (lines + passes - 1) / passes < 2 ? (lines + passes - 1) / passes : 2;
+                const Prefetch prefetch{own == 0 ? weights : next, own == 2 ? 64u : 0u, own * 64};
+                next += own * 64 * pass_steps;
+                lines -= own;
+                if constexpr (Cut::kWidens)
+                    multiply_rows<Widened, Cut::kGroups, Cut::kRows>(pass, reinterpret_cast<const std::byte*>(scratch),
+                                                                     row, height, group, prefetch);
+                else
+                    multiply_rows<Weights, Cut::kGroups, Cut::kRows>(pass, weights, row, height, group, prefetch);
+                row += height;
+            }
+        }
+        begin = pass.end_input;
+    } while (begin < arguments.weight.inputs);
 }
 
 // Tile t for the rows [first_row, end_row).
 template <class Weights>
 INKSTONE_INLINE void multiply_tile(const Arguments& arguments, std::size_t t, std::size_t first_row,
                                    std::size_t end_row) {
-    const std::size_t inputs = arguments.weight.inputs, rows = end_row - first_row;
+    const std::size_t rows = end_row - first_row;
     const std::byte* tile = arguments.weight.tile(t);
-    if (rows == 1) {
-        multiply_block<Weights, 1, kTileLanes>({arguments, t * tensor::kTileOutputs, 0, inputs}, tile, first_row, 0,
-                                               {tile + kPrefetchDistance, Weights::kStepBytes});
-        return;
-    }
-    const bool widens = rows >= kWideningRows;
-    const std::size_t block_inputs = widens ? kManyRowsInputs : kFewRowsInputs;
-    alignas(64) float scratch[kManyRowsInputs * kLaneBlock * Lanes::kCount];
-    std::size_t begin = 0;
-    do {  // at least once: a matrix without inputs gives the bias
-        const std::size_t end = inputs - begin < block_inputs ? inputs : begin + block_inputs;
-        const Pass pass{arguments, t * tensor::kTileOutputs, begin, end};
-        const std::size_t steps = (pass.inputs() + Weights::kInputs - 1) / Weights::kInputs;
-        const std::byte* weights = tile + begin / Weights::kInputs * Weights::kStepBytes;
-        for (std::size_t group = 0; group < kTileLanes; group += kLaneBlock) {
-            // The passes over the groups of this block share the prefetching of the next, in this tile or the
-            // following.
-            constexpr std::size_t kShare = Weights::kStepBytes / kTileLanes;
-            const Prefetch next{weights + steps * (Weights::kStepBytes + group * kShare), kShare * kLaneBlock};
-            if (!widens) {
-                multiply_all_rows<Weights>(pass, weights, first_row, end_row, group, next);
-                continue;
-            }
-            float* widened = scratch;
-            for (std::size_t k = 0; k < pass.inputs(); ++k)
-#pragma GCC unroll 4
-                for (std::size_t g = 0; g < kLaneBlock; ++g, widened += Lanes::kCount)
-                    Weights::load(weights + k / Weights::kInputs * Weights::kStepBytes, group + g, k % Weights::kInputs)
-                        .store(widened);
-            multiply_all_rows<WidenedWeights>(pass, reinterpret_cast<const std::byte*>(scratch), first_row, end_row,
-                                              group, {next.begin, next.bytes_per_step / Weights::kInputs});
-        }
-        begin = end;
-    } while (begin < inputs);
+    if (rows <= kStreamedRows)
+        multiply_rows<Weights, kTileLanes, kStreamedRows>(
+            {arguments, t * tensor::kTileOutputs, 0, arguments.weight.inputs}, tile, first_row, rows, 0,
+            {tile + kPrefetchDistance, Weights::kStepBytes / 2, Weights::kStepBytes});
+    else if (rows <= kFewRows)
+        multiply_cut<Weights, Few>(arguments, t, first_row, end_row);
+    else
+        multiply_cut<Weights, typename Weights::ManyRows>(arguments, t, first_row, end_row);
 }
 
 template <class Weights>
 INKSTONE_INLINE void multiply_tiles(const Arguments& arguments, std::size_t first_row, std::size_t end_row,
                                     std::size_t first_tile, std::size_t end_tile) {
-    for (std::size_t t = first_tile; t < end_tile; ++t)
-        for (std::size_t row = first_row; row < end_row;) {
-            // Chunks of nearly equal size, of whole register blocks.
-            const std::size_t left = end_row - row, chunks = (left + kCachedRows - 1) / kCachedRows;
-            const std::size_t blocks = (left + chunks * kRowBlock - 1) / (chunks * kRowBlock);
-            const std::size_t rows = blocks * kRowBlock < left ? blocks * kRowBlock : left;
-            multiply_tile<Weights>(arguments, t, row, row + rows);
-            row += rows;
-        }
+    // Chunks of nearly equal size, of whole register blocks, whose inputs stay near while all tiles pass.
+    constexpr std::size_t kRows = Weights::ManyRows::kRows;
+    const std::size_t cached_rows =
+        (kCachedBytes / ((arguments.weight.inputs + 1) * sizeof(float) * kRows) + 1) * kRows;
+    for (std::size_t row = first_row; row < end_row;) {
+        const std::size_t left = end_row - row, chunks = (left + cached_rows - 1) / cached_rows;
+        const std::size_t blocks = (left + chunks * kRows - 1) / (chunks * kRows);
+        const std::size_t rows = blocks * kRows < left ? blocks * kRows : left;
+        for (std::size_t t = first_tile; t < end_tile; ++t) multiply_tile<Weights>(arguments, t, row, row + rows);
+        row += rows;
+    }
 }
 
 }  // namespace

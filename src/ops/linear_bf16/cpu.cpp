@@ -1,6 +1,6 @@
 // Kernels of linear in BF16 arithmetic, compiled once per instruction set; the backend picks one at run time.
 // One row streams each tile once, all 64 outputs in registers: as fast as memory gives weights. More rows go through a
-// register tile of kRowBlock rows, so that a weight in a register serves all of them; the inputs are taken in blocks
+// register tile of Many::kRows rows, so that a weight in a register serves all of them; the inputs are taken in blocks
 // whose weights stay in the first-level cache while all rows pass. Blocking stores partial sums in y and takes them up
 // again, which changes no bit: an output still has one accumulator that sees the inputs in order.
 #include "base/simd/flush_denormals.h"
@@ -20,30 +20,59 @@ namespace {
 constexpr std::size_t kTileLanes = tensor::kTileOutputs / Lanes::kCount;
 constexpr std::size_t kPairBytes = tensor::kTileOutputs * 4;  // of one pair of inputs in a tile
 
-// Rows and groups of 16 outputs of the register tile.
+// How rows and inputs are cut: register tiles of kRows rows and kGroups groups of 16 outputs, and blocks of kPairs
+// pairs of inputs, whose weights stay in a cache while all rows pass.
+template <std::size_t kTileRows, std::size_t kTileGroups, std::size_t kBlockPairs>
+struct Cut {
+    static constexpr std::size_t kRows = kTileRows, kGroups = kTileGroups, kPairs = kBlockPairs;
+};
+// From 2 rows on, by the number of rows: up to kStreamedRows all of a tile passes once, nothing is blocked; Few up to
+// kFewRows, Some up to kSomeRows, then Many.
 #if defined(INKSTONE_ISA_avx512_bf16)
-constexpr std::size_t kRowBlock = 12, kLaneBlock = 2;
+// 24 accumulators, 2 or 4 weights and an input of 32 registers. Measured on Zen 5: 4 groups read whole lines and few
+// inputs, and their weights may come from the second-level cache; while memory is the limit, short blocks and 2 groups
+// spread the prefetching better.
+constexpr std::size_t kStreamedRows = 6, kFewRows = 8, kSomeRows = 18;
+using Few = Cut<6, 4, 32>;
+using Some = Cut<12, 2, 64>;
+using Many = Cut<6, 4, 576>;
 #elif defined(INKSTONE_ISA_avx512)
-constexpr std::size_t kRowBlock = 10, kLaneBlock = 2;
+// 24 accumulators, 2 weights, an input and a mask of 32 registers.
+constexpr std::size_t kStreamedRows = 1, kFewRows = 1, kSomeRows = 1;
+using Few = Cut<12, 2, 128>;
+using Some = Few;
+using Many = Few;
 #else
-constexpr std::size_t kRowBlock = 4, kLaneBlock = 1;
+// AVX2: 12 accumulators, 2 weights, an input and a mask of 16 registers.
+constexpr std::size_t kStreamedRows = 1, kFewRows = 1, kSomeRows = 1;
+using Few = Cut<6, 1, 128>;
+using Some = Few;
+using Many = Few;
 #endif
-constexpr std::size_t kBlockPairs = 128;
 constexpr std::size_t kPrefetchDistance = 2048;   // bytes ahead of a single row's stream
-constexpr std::size_t kCachedBytes = 512 * 1024;  // of inputs that stay in the second-level cache
+constexpr std::size_t kCachedBytes = 256 * 1024;  // of inputs that stay in the second-level cache
 
-// sum + the products of a pair of inputs and pairs of weights: 16 words of 32 bits each.
+// The products of a pair of inputs: one instruction on words of 32 bits, or two multiply-adds on their halves, the
+// second input first. `product` counts them.
 #if defined(INKSTONE_ISA_avx512_bf16)
-INKSTONE_INLINE Lanes dot(Lanes weights, Lanes inputs, Lanes sum) {
+constexpr std::size_t kProducts = 1;
+INKSTONE_INLINE Lanes load_weights(const std::byte* words, std::size_t) {
+    return Lanes::load(reinterpret_cast<const float*>(words));
+}
+INKSTONE_INLINE Lanes take_input(Lanes words, std::size_t) { return words; }
+INKSTONE_INLINE Lanes multiply_add(Lanes weights, Lanes inputs, Lanes sum) {
     const auto pairs = [](Lanes lanes) __attribute__((always_inline)) { return reinterpret_cast<__m512bh>(lanes.v); };
     return {_mm512_dpbf16_ps(sum.v, pairs(weights), pairs(inputs))};
 }
 #else
-INKSTONE_INLINE Lanes dot(Lanes weights, Lanes inputs, Lanes sum) {
-    sum = fma(upper_halves(weights), upper_halves(inputs), sum);
-    return fma(inkstone::INKSTONE_ISA::shift_bits_left<16>(weights),
-               inkstone::INKSTONE_ISA::shift_bits_left<16>(inputs), sum);
+constexpr std::size_t kProducts = 2;
+INKSTONE_INLINE Lanes load_weights(const std::byte* words, std::size_t product) {
+    return product == 0 ? inkstone::INKSTONE_ISA::widen_high(words) : inkstone::INKSTONE_ISA::widen_low(words);
 }
+INKSTONE_INLINE Lanes take_input(Lanes words, std::size_t product) {
+    return product == 0 ? upper_halves(words) : inkstone::INKSTONE_ISA::shift_bits_left<16>(words);
+}
+INKSTONE_INLINE Lanes multiply_add(Lanes weights, Lanes inputs, Lanes sum) { return fma(weights, inputs, sum); }
 #endif
 
 // What one pass over rows computes: some pairs of inputs of the outputs of one tile.
@@ -57,37 +86,47 @@ struct Pass {
     bool ends() const { return end_pair == arguments.weight.packed_inputs() / 2; }
 };
 
-// Sixteen floats, or the first count of them, whichever is there.
+// Sixteen floats, or the first count of them.
+template <bool kWhole>
 INKSTONE_INLINE Lanes load_outputs(const float* p, std::size_t count) {
-    return count == Lanes::kCount ? Lanes::load(p) : Lanes::load_first(p, count);
+    return kWhole ? Lanes::load(p) : Lanes::load_first(p, count);
 }
+template <bool kWhole>
 INKSTONE_INLINE void store_outputs(float* p, std::size_t count, Lanes lanes) {
-    if (count == Lanes::kCount)
+    if (kWhole)
         lanes.store(p);
     else
         lanes.store_first(p, count);
 }
 
-// Memory that a later pass will read, brought closer by this one: `bytes_per_pair` for each of its pairs.
+// A pair of inputs in every lane.
+INKSTONE_INLINE Lanes load_pair(const std::byte* pair) {
+    float words;
+    __builtin_memcpy(&words, pair, sizeof words);
+    return Lanes::of(words);
+}
+
+// Memory that a later pass will read, brought closer by this one: two lines with each pair, the second `second` bytes
+// after the first, `step` bytes further with each pair.
 struct Prefetch {
     const std::byte* begin;
-    std::size_t bytes_per_pair;
+    std::size_t second, step;
 };
 
 // kRows rows from first_row on times kGroups groups of 16 outputs from first_group on, sums in registers. `weights` are
-// those of the pass's first pair.
-template <std::size_t kRows, std::size_t kGroups>
+// those of the pass's first pair. kWhole says that all these outputs are there; otherwise the last ones are masked.
+template <std::size_t kRows, std::size_t kGroups, bool kWhole>
 [[gnu::noinline]] void multiply_block(const Pass& pass, const std::byte* weights, std::size_t first_row,
                                       std::size_t first_group, Prefetch prefetch) {
-    constexpr std::size_t kPrefetchLines = (kPairBytes * kGroups / kTileLanes + 63) / 64;
     const Arguments& arguments = pass.arguments;
     const std::size_t x_stride = arguments.x_stride * sizeof(std::uint16_t), y_stride = arguments.y_stride;
     const std::size_t pairs = pass.pairs();
     std::size_t outputs[kGroups];
+#pragma GCC unroll 4
     for (std::size_t g = 0; g < kGroups; ++g) {
         const std::size_t first = pass.first_output + (first_group + g) * Lanes::kCount;
         const std::size_t left = first < arguments.weight.outputs ? arguments.weight.outputs - first : 0;
-        outputs[g] = left < Lanes::kCount ? left : Lanes::kCount;
+        outputs[g] = kWhole || left > Lanes::kCount ? Lanes::kCount : left;
     }
     const std::size_t column = pass.first_output + first_group * Lanes::kCount;
     float* y = arguments.y + first_row * y_stride + column;
@@ -102,7 +141,7 @@ template <std::size_t kRows, std::size_t kGroups>
         for (std::size_t r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
             for (std::size_t g = 0; g < kGroups; ++g)
-                sums[r][g] = load_outputs(y + r * y_stride + g * Lanes::kCount, outputs[g]);
+                sums[r][g] = load_outputs<kWhole>(y + r * y_stride + g * Lanes::kCount, outputs[g]);
 
     // One pointer for every three rows: the others are reached by adding the stride once or twice.
     constexpr std::size_t kPointers = (kRows + 2) / 3;
@@ -112,22 +151,29 @@ template <std::size_t kRows, std::size_t kGroups>
     for (std::size_t i = 1; i < kPointers; ++i) x[i] = x[i - 1] + 3 * x_stride;
     weights += first_group * 64;
     for (std::size_t pair = 0; pair < pairs; ++pair) {
+        __builtin_prefetch(prefetch.begin, 0, 3);
+        __builtin_prefetch(prefetch.begin + prefetch.second, 0, 3);
+        prefetch.begin += prefetch.step;
+#pragma GCC unroll 2
+        for (std::size_t product = 0; product < kProducts; ++product) {
+            // Words are loaded anew for their other half: kept, they would take the registers of sums.
+            if (product > 0) asm volatile("" : : : "memory");
+            Lanes weight[kGroups];
 #pragma GCC unroll 4
-        for (std::size_t line = 0; line < kPrefetchLines; ++line) __builtin_prefetch(prefetch.begin + line * 64, 0, 2);
-        prefetch.begin += prefetch.bytes_per_pair;
-        Lanes weight[kGroups];
-#pragma GCC unroll 4
-        for (std::size_t g = 0; g < kGroups; ++g)
-            weight[g] = Lanes::load(reinterpret_cast<const float*>(weights + g * 64));
-        weights += kPairBytes;
+            for (std::size_t g = 0; g < kGroups; ++g) {
+                weight[g] = load_weights(weights + g * 64, product);
+                // A single row uses each weight at once: there are not registers for all of them everywhere.
+                if (kRows == 1) sums[0][g] = multiply_add(weight[g], take_input(load_pair(x[0]), product), sums[0][g]);
+            }
+            if (kRows == 1) continue;
 #pragma GCC unroll 16
-        for (std::size_t r = 0; r < kRows; ++r) {
-            float words;
-            __builtin_memcpy(&words, x[r / 3] + r % 3 * x_stride, sizeof words);
-            const Lanes input = Lanes::of(words);
+            for (std::size_t r = 0; r < kRows; ++r) {
+                const Lanes input = take_input(load_pair(x[r / 3] + r % 3 * x_stride), product);
 #pragma GCC unroll 4
-            for (std::size_t g = 0; g < kGroups; ++g) sums[r][g] = dot(weight[g], input, sums[r][g]);
+                for (std::size_t g = 0; g < kGroups; ++g) sums[r][g] = multiply_add(weight[g], input, sums[r][g]);
+            }
         }
+        weights += kPairBytes;
 #pragma GCC unroll 8
         for (std::size_t i = 0; i < kPointers; ++i) x[i] += 4;
     }
@@ -135,7 +181,7 @@ template <std::size_t kRows, std::size_t kGroups>
     if (pass.ends() && arguments.bias)
 #pragma GCC unroll 4
         for (std::size_t g = 0; g < kGroups; ++g) {
-            const Lanes bias = load_outputs(arguments.bias + column + g * Lanes::kCount, outputs[g]);
+            const Lanes bias = load_outputs<kWhole>(arguments.bias + column + g * Lanes::kCount, outputs[g]);
 #pragma GCC unroll 16
             for (std::size_t r = 0; r < kRows; ++r) sums[r][g] = sums[r][g] + bias;
         }
@@ -143,54 +189,70 @@ template <std::size_t kRows, std::size_t kGroups>
     for (std::size_t r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
         for (std::size_t g = 0; g < kGroups; ++g)
-            store_outputs(y + r * y_stride + g * Lanes::kCount, outputs[g], sums[r][g]);
+            store_outputs<kWhole>(y + r * y_stride + g * Lanes::kCount, outputs[g], sums[r][g]);
 }
 
 // `rows` rows, 1 .. kMaximumRows: the instance of multiply_block for that number.
 template <std::size_t kGroups, std::size_t kMaximumRows>
 INKSTONE_INLINE void multiply_rows(const Pass& pass, const std::byte* weights, std::size_t first_row, std::size_t rows,
                                    std::size_t first_group, Prefetch prefetch) {
-    if (rows == kMaximumRows)
-        multiply_block<kMaximumRows, kGroups>(pass, weights, first_row, first_group, prefetch);
-    else if constexpr (kMaximumRows > 1)
-        multiply_rows<kGroups, kMaximumRows - 1>(pass, weights, first_row, rows, first_group, prefetch);
+    if constexpr (kMaximumRows > 1)
+        if (rows < kMaximumRows) {
+            multiply_rows<kGroups, kMaximumRows - 1>(pass, weights, first_row, rows, first_group, prefetch);
+            return;
+        }
+    if (pass.first_output + (first_group + kGroups) * Lanes::kCount <= pass.arguments.weight.outputs)
+        multiply_block<kMaximumRows, kGroups, true>(pass, weights, first_row, first_group, prefetch);
+    else
+        multiply_block<kMaximumRows, kGroups, false>(pass, weights, first_row, first_group, prefetch);
 }
 
-// All rows [first_row, end_row) in register blocks of nearly equal height. The first block prefetches for all.
-INKSTONE_INLINE void multiply_all_rows(const Pass& pass, const std::byte* weights, std::size_t first_row,
-                                       std::size_t end_row, std::size_t first_group, Prefetch prefetch) {
-    while (first_row < end_row) {
-        const std::size_t left = end_row - first_row, blocks = (left + kRowBlock - 1) / kRowBlock;
-        const std::size_t rows = (left + blocks - 1) / blocks;
-        multiply_rows<kLaneBlock, kRowBlock>(pass, weights, first_row, rows, first_group, prefetch);
-        first_row += rows;
-        prefetch = {weights, 0};
-    }
-}
-
-// Tile t for the rows [first_row, end_row).
-void multiply_tile(const Arguments& arguments, std::size_t t, std::size_t first_row, std::size_t end_row) {
-    const std::size_t pairs = arguments.weight.packed_inputs() / 2, first_output = t * tensor::kTileOutputs;
-    const std::byte* tile = arguments.weight.tile(t);
-    if (end_row - first_row == 1) {
-        multiply_block<1, kTileLanes>({arguments, first_output, 0, pairs}, tile, first_row, 0,
-                                      {tile + kPrefetchDistance, kPairBytes});
-        return;
-    }
+// Tile t for the rows [first_row, end_row), cut as `Cut` says.
+template <class Cut>
+void multiply_cut(const Arguments& arguments, std::size_t t, std::size_t first_row, std::size_t end_row) {
+    const std::size_t pairs = arguments.weight.packed_inputs() / 2;
+    const std::size_t blocks = (end_row - first_row + Cut::kRows - 1) / Cut::kRows;
     std::size_t begin = 0;
     do {  // at least once: a matrix without inputs gives the bias
-        const std::size_t end = pairs - begin < kBlockPairs ? pairs : begin + kBlockPairs;
-        const Pass pass{arguments, first_output, begin, end};
-        const std::byte* weights = tile + begin * kPairBytes;
-        for (std::size_t group = 0; group < kTileLanes; group += kLaneBlock) {
-            // The passes over the groups of this block share the prefetching of the next, in this tile or the
-            // following.
-            constexpr std::size_t kShare = kPairBytes / kTileLanes;
-            const Prefetch next{weights + pass.pairs() * (kPairBytes + group * kShare), kShare * kLaneBlock};
-            multiply_all_rows(pass, weights, first_row, end_row, group, next);
+        const std::size_t end = pairs - begin < Cut::kPairs ? pairs : begin + Cut::kPairs;
+        const Pass pass{arguments, t * tensor::kTileOutputs, begin, end};
+        const std::byte* weights = arguments.weight.tile(t) + begin * kPairBytes;
+        // The first passes over this block prefetch the next, in this tile or the following: its lines, of which there
+        // are kTileLanes for each pair, are shared among the passes as evenly as whole lines allow.
+        const std::byte* next = weights + pass.pairs() * kPairBytes;
+        std::size_t passes = kTileLanes / Cut::kGroups * blocks, lines = kTileLanes;
+        for (std::size_t group = 0; group < kTileLanes; group += Cut::kGroups) {
+            std::size_t row = first_row;
+            for (std::size_t block = 0; block < blocks; ++block, --passes) {
+                // Register blocks of nearly equal height.
+                const std::size_t height = (end_row - row + blocks - block - 1) / (blocks - block);
+                const std::size_t own = (lines + passes - 1) / passes < 2 ? (lines + passes - 1) / passes : 2;
+                const Prefetch prefetch{own == 0 ? weights : next, own == 2 ? 64u : 0u, own * 64};
+                next += own * 64 * pass.pairs();
+                lines -= own;
+                multiply_rows<Cut::kGroups, Cut::kRows>(pass, weights, row, height, group, prefetch);
+                row += height;
+            }
         }
         begin = end;
     } while (begin < pairs);
+}
+
+// Tile t for the rows [first_row, end_row).
+[[gnu::noinline]] void multiply_tile(const Arguments& arguments, std::size_t t, std::size_t first_row,
+                                     std::size_t end_row) {
+    const std::size_t rows = end_row - first_row;
+    const std::byte* tile = arguments.weight.tile(t);
+    if (rows <= kStreamedRows)
+        multiply_rows<kTileLanes, kStreamedRows>(
+            {arguments, t * tensor::kTileOutputs, 0, arguments.weight.packed_inputs() / 2}, tile, first_row, rows, 0,
+            {tile + kPrefetchDistance, 128, kPairBytes});
+    else if (rows <= kFewRows)
+        multiply_cut<Few>(arguments, t, first_row, end_row);
+    else if (rows <= kSomeRows)
+        multiply_cut<Some>(arguments, t, first_row, end_row);
+    else
+        multiply_cut<Many>(arguments, t, first_row, end_row);
 }
 
 }  // namespace
@@ -200,13 +262,13 @@ void run(const Arguments& arguments, std::size_t first_row, std::size_t end_row,
 #if INKSTONE_FLUSHES_DENORMALS
     const inkstone::INKSTONE_ISA::FlushDenormals flush;
     const std::size_t row_bytes = arguments.weight.packed_inputs() * sizeof(std::uint16_t) + 1;
-    const std::size_t cached_blocks = kCachedBytes / (row_bytes * kRowBlock) + 1;
+    const std::size_t cached_blocks = kCachedBytes / (row_bytes * Many::kRows) + 1;
     for (std::size_t row = first_row; row < end_row;) {
         // Chunks of nearly equal size, of whole register blocks, whose inputs stay near while all tiles pass.
-        const std::size_t cached_rows = cached_blocks * kRowBlock;
+        const std::size_t cached_rows = cached_blocks * Many::kRows;
         const std::size_t left = end_row - row, chunks = (left + cached_rows - 1) / cached_rows;
-        const std::size_t blocks = (left + chunks * kRowBlock - 1) / (chunks * kRowBlock);
-        const std::size_t rows = blocks * kRowBlock < left ? blocks * kRowBlock : left;
+        const std::size_t blocks = (left + chunks * Many::kRows - 1) / (chunks * Many::kRows);
+        const std::size_t rows = blocks * Many::kRows < left ? blocks * Many::kRows : left;
         for (std::size_t t = first_tile; t < end_tile; ++t) multiply_tile(arguments, t, row, row + rows);
         row += rows;
     }

@@ -1,5 +1,5 @@
 // Writing with every failure noticed: short writes, a full disk, a reader that went away, a signal while waiting.
-#include "hunyuan_ocr/output.h"
+#include "common/output.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -28,6 +28,20 @@ mode_t new_file_mode(const std::filesystem::path& target) {
     return 0666 & ~mask;
 }
 
+// The file that a write to `path` reaches: links are followed to their end even when nothing is there yet. An error
+// (a circle of links) leaves the path as it is, for the system to name when it is opened.
+std::filesystem::path follow_links(const std::filesystem::path& path) {
+    constexpr int kMostLinks = 40;  // as Linux
+    std::filesystem::path file = path;
+    std::error_code error;
+    for (int i = 0; std::filesystem::is_symlink(std::filesystem::symlink_status(file, error)); ++i) {
+        const std::filesystem::path next = std::filesystem::read_symlink(file, error);
+        if (error || i == kMostLinks) return path;
+        file = file.parent_path() / next;  // an absolute link replaces what it is appended to
+    }
+    return file;
+}
+
 }  // namespace
 
 Output::~Output() { discard(); }
@@ -35,10 +49,10 @@ Output::~Output() { discard(); }
 bool Output::open(const std::filesystem::path& path) {
     name_ = path.string();
     std::error_code error;
-    // A link stays a link: what it points to is replaced.
-    target_ = std::filesystem::weakly_canonical(path, error);
-    if (error) target_ = path;
+    // A link stays a link: what it points to is replaced, or made.
+    target_ = follow_links(path);
     const auto status = std::filesystem::status(target_, error);
+    if (status.type() == std::filesystem::file_type::none) return fail(error.value());
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
         target_.clear();
         descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);

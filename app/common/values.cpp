@@ -1,5 +1,5 @@
 // Numbers, sizes and near words of the command line.
-#include "hunyuan_ocr/values.h"
+#include "common/values.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
 // Signal handlers: they only set two lock-free flags.
-#include "hunyuan_ocr/signals.h"
+#include "common/signals.h"
 
 #include <csignal>
 
@@ -22,7 +22,7 @@ void install_signal_handlers() {
     action.sa_handler = on_signal;
     action.sa_flags = static_cast<int>(SA_RESETHAND);  // without SA_RESTART: a waiting read or write returns
     sigemptyset(&action.sa_mask);
-    for (const int signal : {SIGINT, SIGTERM}) {
+    for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
         struct sigaction before {};
         // A signal that the parent ignores (nohup, a job in the background) stays ignored.
         if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)

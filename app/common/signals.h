@@ -1,5 +1,5 @@
-// SIGINT and SIGTERM as a cancel token, SIGPIPE ignored so that a closed pipe is an error of write(). Used by main.cpp;
-// the token goes to the runtime and to all that waits for input or output.
+// SIGHUP, SIGINT and SIGTERM as a cancel token, SIGPIPE ignored so that a closed pipe is an error of write(). Used by
+// main.cpp; the token goes to the runtime and to all that waits for input or output.
 #pragma once
 
 #include "hunyuan_ocr/runtime.h"
@@ -12,7 +12,7 @@ void install_signal_handlers();
 // Set by the first signal.
 hunyuan_ocr::CancelToken& cancel_token();
 
-// SIGINT or SIGTERM once one has come, else 0.
+// The number of the signal once one has come, else 0.
 int signal_received();
 
 }  // namespace inkstone::app
