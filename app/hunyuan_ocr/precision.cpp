@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "hunyuan_ocr/later.h"
-#include "hunyuan_ocr/values.h"
+#include "common/values.h"
 
 namespace inkstone::app {
 namespace {
