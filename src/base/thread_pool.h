@@ -21,7 +21,7 @@ class ThreadPool {
 public:
     // More than a caller needs: instrumented builds have larger frames, and the C library keeps thread-local data
     // there.
-    static constexpr std::size_t kWorkerStackBytes = 4 * kNeededStackBytes;
+    static constexpr std::size_t kWorkerStackBytes = 8 * kNeededStackBytes;
 
     // threads >= 1, the caller's included. Workers get stacks of this size, whatever the system's default. Where the
     // system refuses a thread, the pool has those before it: see threads().
