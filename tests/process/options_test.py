@@ -54,7 +54,7 @@ class Refusals(CommandTest):
                              ("draft=bf16", "draft is not in this version", "vision, decoder, head, kv"),
                              ("vision=bf16,vision=f32", "vision is named twice"),
                              ("bf16,kv=bf16", "bf16 names no part", "part=precision"),
-                             ("vision=", "has no value"), ("vision=,kv=bf16", "is not known"),
+                             ("vision=", "vision has no value"), ("vision=,kv=bf16", "vision has no value"),
                              ("vision=bf16,", "names no part"), ("vision=bf17", "bf17 is not known", "f32, bf16")):
             with self.subTest(value):
                 self.assert_refused(run(f"--precision={value}", PAGE), "--precision", *said)
