@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "hunyuan_ocr/later.h"
 #include "common/values.h"
+#include "hunyuan_ocr/later.h"
 
 namespace inkstone::app {
 namespace {
@@ -74,8 +74,10 @@ std::variant<PartPrecisions, UsageError> parse_precision(std::string_view text) 
                                      : " is not a part; the parts are: " + names(kParts));
         if (contains(named, part)) return refused(part, " is named twice");
         named.push_back(part);
-        const auto precision = find(kPrecisions, item.substr(part.size() + 1));
-        if (precision == kPrecisions.end()) return refused_precision(item.substr(part.size() + 1));
+        const std::string_view word = item.substr(part.size() + 1);
+        if (word.empty()) return refused(part, " has no value");
+        const auto precision = find(kPrecisions, word);
+        if (precision == kPrecisions.end()) return refused_precision(word);
         result.*(member->second) = precision->second;
         if (comma == std::string_view::npos) return result;
         rest.remove_prefix(comma + 1);

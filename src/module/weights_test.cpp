@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "backend/cpu/cpu_backend.h"
+#include "tensor/half.h"
 
 namespace inkstone::module {
 namespace {
@@ -115,6 +116,40 @@ TEST_F(PackedWeights, AFailedReadOrARefusedSizeEndsTheLoad) {
         return Error{ErrorCode::out_of_memory, "admit", "limit", std::to_string(bytes)};
     };
     EXPECT_EQ(pack(graph, hooks).error().message, std::to_string(64 * 64 * 4 + 256));
+}
+
+// More tiles than one piece has, the last incomplete; an odd number of inputs; reordered inputs.
+TEST_F(PackedWeights, RoundsToBf16WhereAProductAsksForIt) {
+    for (const std::size_t inner : {1U, 3U}) {
+        const std::size_t outputs = 9 * 64 + 5, inputs = 9 * 71;
+        std::vector<float> fine(outputs * inputs);
+        std::vector<std::uint16_t> halves(fine.size());
+        for (std::size_t i = 0; i < fine.size(); ++i) {
+            fine[i] = 1 + static_cast<float>(i % 4099) * 0x1p-12F;
+            halves[i] = tensor::f16_from_float(fine[i]);
+        }
+        const auto f32 = view(tensor::DataType::f32, fine.size(), std::as_bytes(std::span(fine)));
+        const auto f16 = view(tensor::DataType::f16, fine.size(), std::as_bytes(std::span(halves)));
+        graph::Graph graph;
+        graph.matrices = {{"fine", f32, outputs, inputs, inner, true},
+                          {"half", f16, outputs, inputs, inner, true},
+                          {"kept", f16, outputs, inputs, inner, false}};
+        const auto weights = pack(graph);
+        ASSERT_TRUE(weights.ok());
+        EXPECT_TRUE(weights->rounded({0}) && weights->rounded({1}) && !weights->rounded({2}));
+        EXPECT_EQ(weights->formats(), "bf16+f16");
+        std::vector<float> from_fine(inputs), from_half(inputs);
+        const auto nearest = [](float x) { return tensor::float_from_bf16(tensor::bf16_from_float(x)); };
+        for (std::size_t output = 0; output < outputs; ++output) {
+            tensor::unpack_row(weights->matrix({0}), output, from_fine.data());
+            tensor::unpack_row(weights->matrix({1}), output, from_half.data());
+            for (std::size_t k = 0; k < inputs; ++k) {
+                const std::size_t at = output * inputs + k % (inputs / inner) * inner + k / (inputs / inner);
+                ASSERT_EQ(from_fine[k], nearest(fine[at])) << output << ", " << k;
+                ASSERT_EQ(from_half[k], nearest(tensor::float_from_f16(halves[at]))) << output << ", " << k;
+            }
+        }
+    }
 }
 
 TEST_F(PackedWeights, OtherElementTypesAreNamed) {

@@ -21,7 +21,7 @@ class Refusals(CommandTest):
 
     def test_values_of_later_versions_are_refused_by_name(self):
         for option, now, values in (("--backend", "cpu", ("vulkan", "auto")),
-                                    ("--precision", "f32", ("bf16", "q8", "q4", "mixed", "auto", "vision=bf16,kv=q8")),
+                                    ("--precision", "f32, bf16", ("q8", "q4", "mixed", "auto", "vision=bf16,kv=q8")),
                                     ("--strategy", "ar", ("lookahead", "dflash", "mtp", "eagle"))):
             for value in values:
                 with self.subTest(f"{option} {value}"):
@@ -47,6 +47,17 @@ class Refusals(CommandTest):
         self.assert_refused(run("--backend", "cuda", PAGE), "cuda", "cpu")
         self.assert_refused(run("--repetition-guard", "maybe", PAGE), "--repetition-guard maybe", "on, off")
         self.assert_refused(run("--instruction-set", "sse", PAGE), "sse", "auto, reference, portable, avx2, avx512, avx512_bf16")
+
+    def test_precisions_of_parts_that_do_not_fit(self):
+        for value, *said in (("f16", "f16 is not known", "f32, bf16"),
+                             ("tower=bf16", "tower is not a part", "vision, decoder, head, kv"),
+                             ("draft=bf16", "draft is not in this version", "vision, decoder, head, kv"),
+                             ("vision=bf16,vision=f32", "vision is named twice"),
+                             ("bf16,kv=bf16", "bf16 names no part", "part=precision"),
+                             ("vision=", "vision has no value"), ("vision=,kv=bf16", "vision has no value"),
+                             ("vision=bf16,", "names no part"), ("vision=bf17", "bf17 is not known", "f32, bf16")):
+            with self.subTest(value):
+                self.assert_refused(run(f"--precision={value}", PAGE), "--precision", *said)
 
     def test_unknown_options_name_the_nearest(self):
         for slip, meant in (("--thread", "--threads"), ("--max-pixles=3", "--max-pixels"), ("--josn", "--json"),

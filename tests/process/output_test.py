@@ -112,6 +112,20 @@ class Json(CommandTest):
         self.assertEqual(set(record["state"]), {"sequence_length", "position", "current_token", "target_cache_length",
                                                 "draft_cache_length"})
 
+    def test_precision_of_each_part(self):
+        profile = json.loads(run(*QUIET, "--json", str(PAGE)).stdout)["profile"]
+        self.assertEqual(profile["kv_precision"], "f32")
+        self.assertEqual(profile["head_precision"], "f32 arithmetic, bf16 weights")
+        result = run(*QUIET, "--json", "--precision", "vision=bf16,kv=bf16", str(PAGE))
+        parts = json.loads(result.stdout)["profile"]
+        self.assertEqual([parts[part + "_precision"] for part in ("vision", "decoder", "head", "kv")],
+                         ["bf16 arithmetic, bf16 weights", "f32 arithmetic, bf16 weights", "f32 arithmetic, bf16 weights",
+                          "bf16"])
+        self.assertEqual(parts["cache_bytes"] * 2, profile["cache_bytes"])
+        result = run("--precision", "bf16", "--stats", "--quiet", str(PAGE))
+        self.assertIn(b"head bf16 arithmetic, bf16 weights, keys and values bf16", result.stderr)
+        self.assertEqual(result.stdout.decode().strip(), PAGE_TEXT.strip())
+
     def test_several_pages_are_one_line_each(self):
         result = run(*QUIET, "--json", str(PAGE), "-", stdin=PAGE_BYTES)
         records = [json.loads(line) for line in result.stdout.splitlines()]

@@ -2,15 +2,11 @@
 // bits, on every instruction set, and what runs needs no more memory.
 #include <algorithm>
 
-#include "model/hunyuan_vl/vision.h"
 #include "module/plan.h"
 #include "whole_model.h"
 
 namespace inkstone::testing {
 namespace {
-
-const std::vector<std::string> kVisionTaps = {"patch_embedding", "vision_layer_first", "vision_layer_last", "merger"};
-const std::vector<std::string> kTextTaps = {"embedded", "decoder_layer_first", "decoder_layer_last"};
 
 std::unique_ptr<runtime::Engine> load(const std::filesystem::path& package, bool fuse, int threads,
                                       backend::cpu::InstructionSet set, bool tapped) {
@@ -27,27 +23,10 @@ std::unique_ptr<runtime::Engine> load(const std::filesystem::path& package, bool
     return std::move(*engine);
 }
 
-void append_taps(const module::Session& session, const std::vector<std::string>& names, const module::RowCounts& rows,
-                 std::vector<float>& values) {
-    const graph::Graph& graph = session.module().graph();
-    for (const std::string& name : names) {
-        const graph::Value value = graph.taps.at(name);
-        const graph::ValueInfo& info = graph.values[value.index];
-        const float* data = session.value(value);
-        values.insert(values.end(), data, data + rows[static_cast<std::size_t>(info.rows)] * info.width);
-    }
-}
-
 // Taps of the vision tower, the visual tokens, taps of the decoder, the logits of every token of a prompt.
 std::vector<float> everything(runtime::Engine& engine, bool tapped) {
     std::vector<float> values = vision_of(engine, "small.png");
-    const auto patches = patches_of(engine, "small.png");
-    if (tapped)
-        append_taps(
-            engine.vision_session(), kVisionTaps,
-            model::hunyuan_vl::vision_rows(engine.package().config, static_cast<std::size_t>(patches.grid_height),
-                                           static_cast<std::size_t>(patches.grid_width)),
-            values);
+    if (tapped) append_taps(engine.vision_session(), kVisionTaps, vision_rows(engine, "small.png"), values);
     const Prepared prompt = prepare(engine, {"small.png"}, "Extract the text in the image.");
     generate::Decoder& decoder = engine.decoder();
     module::KvPool pool(engine.backend(), decoder.session().module().graph().kv);

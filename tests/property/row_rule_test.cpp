@@ -33,6 +33,7 @@ struct Package {
     std::string name;
     std::filesystem::path folder;
     std::vector<std::string> pictures;  // prompts of more than one block of 64 positions
+    runtime::PartPrecisions precision = {};
 };
 std::ostream& operator<<(std::ostream& out, const Package& package) { return out << package.name; }
 
@@ -42,7 +43,7 @@ protected:
     runtime::Engine& engine(int threads = 1, InstructionSet set = backend::cpu::best_set()) {
         static std::map<std::string, std::unique_ptr<runtime::Engine>> engines;
         auto& engine = engines[GetParam().name + std::to_string(threads) + std::string(name_of(set))];
-        if (!engine) engine = load_engine(GetParam().folder, threads, set);
+        if (!engine) engine = load_engine(GetParam().folder, threads, set, GetParam().precision);
         return *engine;
     }
     Prepared prompt(runtime::Engine& on) { return prepare(on, GetParam().pictures, "Extract the text in the image."); }
@@ -72,7 +73,7 @@ TEST_P(RowRule, AnyInstructionSet) {
     const Prepared expected = prompt(engine());
     const auto logits = logits_in_chunks(engine(), expected, expected.size());
     for (const InstructionSet set : backend::cpu::supported_sets()) {
-        if (set == InstructionSet::reference && GetParam().name != "tiny") continue;  // plain loops take minutes
+        if (set == InstructionSet::reference && GetParam().folder != kTiny) continue;  // plain loops take minutes
         SCOPED_TRACE(name_of(set));
         const Prepared found = prompt(engine(2, set));
         for (std::size_t i = 0; i < expected.visual.size(); ++i)
@@ -112,7 +113,7 @@ TEST_P(RowRule, PicturesOfOneRequestDoNotMeet) {
     const auto& names = GetParam().pictures;
     const Prepared together = prepare(engine(), {names[0], "small.png", names[0]}, "");
     EXPECT_TRUE(equal_bits(together.visual[0], together.visual[2]));
-    auto fresh = load_engine(GetParam().folder);
+    auto fresh = load_engine(GetParam().folder, 1, backend::cpu::best_set(), GetParam().precision);
     EXPECT_TRUE(equal_bits(vision_of(*fresh, "small.png"), together.visual[1]));
 }
 
@@ -141,10 +142,13 @@ TEST_P(RowRule, CropAndReplay) {
     EXPECT_TRUE(equal_bits(copy_logits(decoder, 1), expected));
 }
 
-INSTANTIATE_TEST_SUITE_P(Packages, RowRule,
-                         ::testing::Values(Package{"tiny", kTiny, {"tall.png", "wide.png", "square.png", "wide.png"}},
-                                           Package{"nano", kNano, {"text_tall.png"}}),
-                         [](const auto& parameter) { return parameter.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Packages, RowRule,
+    ::testing::Values(Package{"tiny", kTiny, {"tall.png", "wide.png", "square.png", "wide.png"}},
+                      Package{"nano", kNano, {"text_tall.png"}},
+                      Package{"tiny_bf16", kTiny, {"tall.png", "wide.png", "square.png", "wide.png"}, kAllBf16},
+                      Package{"nano_bf16", kNano, {"text_tall.png"}, kAllBf16}),
+    [](const auto& parameter) { return parameter.param.name; });
 
 }  // namespace
 }  // namespace inkstone::testing

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "image/decode.h"
+#include "model/hunyuan_vl/vision.h"
 #include "runtime/engine.h"
 
 namespace inkstone::testing {
@@ -20,8 +21,10 @@ inline const std::filesystem::path kTiny = kRoot / "tests/data/tiny";
 inline const std::filesystem::path kNano = kRoot / "models/nano";
 
 inline std::unique_ptr<runtime::Engine> load_engine(const std::filesystem::path& package, int threads = 1,
-                                                    backend::cpu::InstructionSet set = backend::cpu::best_set()) {
+                                                    backend::cpu::InstructionSet set = backend::cpu::best_set(),
+                                                    runtime::PartPrecisions precision = {}) {
     runtime::EngineOptions options;
+    options.precision = precision;
     options.threads = threads;
     options.instruction_set = set;
     auto engine = runtime::Engine::load(package, std::move(options));
@@ -79,6 +82,29 @@ inline Prepared prepare(runtime::Engine& engine, const std::vector<std::string>&
     return prepared;
 }
 
+inline const std::vector<std::string> kVisionTaps = {"patch_embedding", "vision_layer_first", "vision_layer_last",
+                                                     "merger"};
+inline const std::vector<std::string> kTextTaps = {"embedded", "decoder_layer_first", "decoder_layer_last"};
+
+// Rows of the vision graph for a picture.
+inline module::RowCounts vision_rows(const runtime::Engine& engine, const std::string& name) {
+    const auto patches = patches_of(engine, name);
+    return model::hunyuan_vl::vision_rows(engine.package().config, static_cast<std::size_t>(patches.grid_height),
+                                          static_cast<std::size_t>(patches.grid_width));
+}
+
+// Appends the values of taps after a run.
+inline void append_taps(const module::Session& session, const std::vector<std::string>& names,
+                        const module::RowCounts& rows, std::vector<float>& values) {
+    const graph::Graph& graph = session.module().graph();
+    for (const std::string& name : names) {
+        const graph::Value value = graph.taps.at(name);
+        const graph::ValueInfo& info = graph.values[value.index];
+        const float* data = session.value(value);
+        values.insert(values.end(), data, data + rows[static_cast<std::size_t>(info.rows)] * info.width);
+    }
+}
+
 inline std::vector<float> copy_logits(generate::Decoder& decoder, std::size_t rows) {
     std::vector<float> logits;
     for (std::size_t row = 0; row < rows; ++row) {
@@ -87,6 +113,10 @@ inline std::vector<float> copy_logits(generate::Decoder& decoder, std::size_t ro
     }
     return logits;
 }
+
+// BF16 wherever it can be chosen.
+inline constexpr runtime::PartPrecisions kAllBf16 = {runtime::Precision::bf16, runtime::Precision::bf16,
+                                                     runtime::Precision::bf16, runtime::Precision::bf16};
 
 // Equal bits, no tolerance.
 inline ::testing::AssertionResult equal_bits(const std::vector<float>& found, const std::vector<float>& expected) {

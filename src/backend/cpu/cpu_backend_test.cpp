@@ -6,6 +6,8 @@
 #include <atomic>
 #include <vector>
 
+#include "ops/operators.h"
+
 namespace inkstone::backend::cpu {
 namespace {
 
@@ -57,6 +59,29 @@ TEST(CpuBackend, ParallelRunsEachItemOnce) {
         [](void* context, std::size_t item) { ++(*static_cast<std::vector<std::atomic<int>>*>(context))[item]; },
         &runs);
     for (const auto& count : runs) EXPECT_EQ(count, 1);
+}
+
+TEST(CpuBackend, RefusesBf16WhereAnOperatorHasNone) {
+    using ops::ElementType, ops::Operator, ops::Rows;
+    const auto backend = std::move(*CpuBackend::create(best_set(), 1));
+    const auto refused = [&](const Operator& operation, const char* said) {
+        const auto execution = backend->prepare(operation);
+        ASSERT_FALSE(execution.ok()) << said;
+        EXPECT_EQ(execution.error().code, ErrorCode::unsupported);
+        EXPECT_EQ(execution.error().subject, ops::name_of(operation.parameters));
+        EXPECT_NE(execution.error().message.find(said), std::string::npos) << execution.error().text();
+        EXPECT_NE(execution.error().message.find("precision f32"), std::string::npos);
+    };
+    const auto operand = [](std::size_t width, ElementType type) { return ops::Operand{0, Rows::token, width, type}; };
+    const ops::Operand f32 = operand(8, ElementType::f32), bf16 = operand(8, ElementType::bf16);
+    const tensor::PackedMatrix matrix{tensor::WeightFormat::f32, 8, 8, nullptr};
+    const float weight = 1;
+    refused({ops::Gelu{}, {bf16}, {f32}, {}, {}}, "input 0 is bf16");
+    refused({ops::Gelu{}, {f32}, {bf16}, {}, {}}, "the output is bf16");
+    refused({ops::Linear{}, {bf16}, {f32}, {matrix}, {}}, "a matrix is not");
+    refused({ops::Linear{ops::Epilogue::add}, {f32, bf16}, {f32}, {matrix}, {}}, "input 1 is bf16");
+    refused({ops::RmsNorm{}, {operand(20000, ElementType::f32)}, {operand(20000, ElementType::bf16)}, {}, {&weight}},
+            "20000 elements is written as bf16, expected at most 16384");
 }
 
 }  // namespace

@@ -173,5 +173,71 @@ TEST_F(Passes, ALayerIsAFewProducts) {
     EXPECT_LT(module::make_plan(fused, rows, {}).bytes, module::make_plan(graph, rows, {}).bytes);
 }
 
+std::size_t roundings(const Graph& graph) {
+    std::size_t count = 0;
+    for (const Node& node : graph.nodes) count += std::holds_alternative<ops::RoundBf16>(node.parameters) ? 1 : 0;
+    return count;
+}
+
+bool everywhere(std::string_view) { return true; }
+
+// Who writes bf16 and where a node of its own rounds.
+TEST_F(Passes, InputsOfBf16ProductsAreRoundedOnce) {
+    const Value h = g.rms_norm(x, constants.vector(g, kWidth), 1e-6F);  // read by products alone
+    g.output("q", product(h, 20));
+    g.output("k", product(h, 20));
+    const Value tapped = g.rms_norm(x, constants.vector(g, kWidth), 1e-5F);  // read from outside as well
+    g.tap("tapped", tapped);
+    g.output("v", product(tapped, 20));
+    g.output("w", g.gelu(product(tapped, 20)));
+    const Value hidden = g.gelu(product(h, kWide));
+    width = kWide;
+    g.output("y", product(hidden, 65));
+    width = kWidth;
+    g.output("z", product(g.add(x, x), 7));  // an operator that writes floats only
+    const Graph graph = use_bf16(fuse(finish(g)), everywhere);
+    EXPECT_EQ(roundings(graph), 2U);
+    EXPECT_EQ(graph.values[h.index].type, ElementType::bf16);
+    EXPECT_EQ(graph.values[hidden.index].type, ElementType::bf16);
+    EXPECT_EQ(graph.values[tapped.index].type, ElementType::f32);
+    for (const Node& node : graph.nodes) {
+        if (std::holds_alternative<ops::Linear>(node.parameters)) {
+            EXPECT_EQ(graph.values[node.inputs[0].index].type, ElementType::bf16);
+        }
+    }
+    EXPECT_TRUE(same_meaning(graph, use_bf16(graph, [](std::string_view) { return false; })));
+}
+
+// Fused or not, the rounded graph has one meaning: where the rounding is done changes no bit.
+TEST_F(Passes, FusionChangesNoBitInBf16) {
+    const std::size_t odd = 33;
+    const Value h = g.layer_norm(x, constants.vector(g, kWidth), constants.vector(g, kWidth), 1e-6F);
+    g.output("k", product(h, 20));
+    g.output("v", product(h, 20));
+    const Value gated = g.multiply(g.silu(product(h, odd, false)), product(h, odd, false));
+    width = odd;
+    const Value stream = g.add(x, product(gated, kWidth));
+    width = kWidth;
+    const Value wide = g.gelu(product(stream, kWide));
+    width = kWide;
+    g.output("y", g.add(stream, product(wide, kWidth, false)));
+    const Graph graph = finish(g);
+    EXPECT_TRUE(same_meaning(use_bf16(fuse(graph), everywhere), use_bf16(graph, everywhere)));
+}
+
+TEST_F(Passes, OtherStagesStayF32) {
+    g.stage("first");
+    const Value h = g.silu(x);
+    g.output("a", product(h, 5));
+    g.stage("second");
+    g.output("b", product(h, 5));
+    const Graph graph = finish(g), lowered = use_bf16(graph, [](std::string_view stage) { return stage == "second"; });
+    EXPECT_EQ(lowered.matrices[0].bf16, false);
+    EXPECT_EQ(lowered.matrices[1].bf16, true);
+    EXPECT_EQ(roundings(lowered), 1U);
+    EXPECT_EQ(testing::run_graph(lowered, 3, backend::cpu::best_set(), 1).at("a"),
+              testing::run_graph(graph, 3, backend::cpu::best_set(), 1).at("a"));
+}
+
 }  // namespace
 }  // namespace inkstone::graph::passes
