@@ -361,7 +361,8 @@ Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) 
         if (options.on_progress)
             options.on_progress("vision", static_cast<std::int64_t>(i), static_cast<std::int64_t>(visual.size()));
         double start = now_ms();
-        INKSTONE_TRY(auto patches, image::preprocess(std::move(request.images[i]), package_.preprocessing));
+        INKSTONE_TRY(auto patches,
+                     image::preprocess(std::move(request.images[i]), package_.preprocessing, options.cancel));
         answer.timing.preprocess_ms += now_ms() - start;
         start = now_ms();
         INKSTONE_CHECK(run_vision(patches, visual[i]));

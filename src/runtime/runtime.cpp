@@ -31,7 +31,9 @@ using internal::runtime::value_or_throw;
 
 // `decoded_bytes` of other pictures are held meanwhile.
 internal::image::Image decode(const Image& image, internal::image::DecodeOptions options,
-                              const internal::runtime::Engine& engine, std::uint64_t decoded_bytes) {
+                              const internal::runtime::Engine& engine, std::uint64_t decoded_bytes,
+                              const CancelToken* cancel) {
+    options.cancel = cancel;
     options.admit = [&](const internal::image::DecodeDemand& demand) {
         return engine.admit_picture(demand, decoded_bytes);
     };
@@ -54,7 +56,7 @@ internal::image::Image decode(const Image& image, internal::image::DecodeOptions
     const std::ptrdiff_t stride = image.stride_bytes() != 0 ? image.stride_bytes() : image.width() * channels;
     return value_or_throw(internal::image::from_pixels(image.data(), image.width(), image.height(), stride,
                                                        static_cast<internal::image::PixelFormat>(image.format()),
-                                                       options.background));
+                                                       options.background, cancel));
 }
 
 ImageInfo image_info(const internal::image::Patches& patches, int merge) {
@@ -240,7 +242,7 @@ Result Runtime::Implementation::run(std::span<const Image> images, const Prompt&
     engine->release_kept_memory();
     std::uint64_t decoded_bytes = 0;
     for (const Image& image : images) {
-        request.images.push_back(decode(image, decode_options, *engine, decoded_bytes));
+        request.images.push_back(decode(image, decode_options, *engine, decoded_bytes, options.cancel));
         decoded_bytes += request.images.back().pixels.size();
     }
     const double decode_image_ms = now_ms() - start;
