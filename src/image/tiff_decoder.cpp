@@ -418,11 +418,11 @@ Result<Decoded> decode_tiff(std::span<const std::byte> encoded, std::string_view
         // The last strip has only the rows that are left; tiles are whole.
         const std::size_t rows = std::min(layout.part_height, layout.height - y);
         for (std::uint64_t x = 0; x < layout.width; x += layout.part_width) {
-            for (std::uint16_t plane = 0; plane < layout.planes(); ++plane) {
+            for (unsigned plane = 0; plane < layout.planes(); ++plane) {
                 const auto part =
                     std::span(parts).subspan(plane * plane_bytes, layout.tiled ? plane_bytes : rows * row_bytes);
-                if (!read_part(reader, layout, static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y), plane,
-                               part))
+                if (!read_part(reader, layout, static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y),
+                               static_cast<std::uint16_t>(plane), part))
                     return damaged(reader, subject);
             }
             const std::size_t width = std::min(layout.part_width, layout.width - x);
