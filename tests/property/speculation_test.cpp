@@ -21,7 +21,10 @@ public:
     Scripted(Draft draft, std::vector<std::int32_t> answer, std::size_t prompt)
         : draft_(draft), answer_(std::move(answer)), prompt_(prompt) {}
     std::string_view name() const override { return "scripted"; }
-    void propose(const Sequence& sequence, std::size_t limit, std::vector<std::int32_t>& candidates) override {
+    std::size_t block_size() const override { return generate::kMaximumBlock; }
+    void begin(const Sequence&, std::size_t) override {}
+    void cached(const Sequence&, std::size_t, std::size_t) override {}
+    Status propose(const Sequence& sequence, std::size_t limit, std::vector<std::int32_t>& candidates) override {
         EXPECT_TRUE(candidates.empty());
         const std::size_t count = draft_ == Draft::random ? random_() % (limit + 1) : limit;
         for (std::size_t i = 0; i < count; ++i) {
@@ -34,8 +37,9 @@ public:
                                  : other == right          ? right + 1
                                                            : other);
         }
+        return {};
     }
-    void committed(const Sequence&, std::size_t) override {}
+    void committed(const Sequence&, const generate::Verification&) override {}
 
 private:
     Draft draft_;
