@@ -15,14 +15,14 @@ class Refusals(CommandTest):
             with self.subTest(option):
                 self.assert_refused(run(option, "1", PAGE), option, "not in this version")
                 self.assert_refused(run(option + "=1", PAGE), option, "not in this version")
-        for option in ("--do-sample", "--dflash", "--lookahead", "--prefix-cache"):
+        for option in ("--do-sample", "--dflash", "--prefix-cache"):
             with self.subTest(option):
                 self.assert_refused(run(PAGE, option), option, "not in this version")
 
     def test_values_of_later_versions_are_refused_by_name(self):
         for option, now, values in (("--backend", "cpu", ("vulkan", "auto")),
                                     ("--precision", "f32, bf16", ("q8", "q4", "mixed", "auto", "vision=bf16,kv=q8")),
-                                    ("--strategy", "ar", ("lookahead", "dflash", "mtp", "eagle"))):
+                                    ("--strategy", "ar, lookahead", ("dflash", "mtp", "eagle"))):
             for value in values:
                 with self.subTest(f"{option} {value}"):
                     self.assert_refused(run(option, value, PAGE), option, value, "not in this version", now)
