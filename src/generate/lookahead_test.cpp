@@ -95,13 +95,13 @@ TEST_F(OnAScript, TheFullProductGivesThePlainAnswer) {
     std::size_t accepted = 0, rejected = 0, stopped = 0;
     for (const float penalty : kPenalties)
         for (std::int32_t stop = -1; stop < 6; ++stop)
-            for (std::size_t remainder = 0; remainder <= 20; ++remainder)
+            for (std::size_t remainder = 0; remainder <= 21; ++remainder)
                 for (std::size_t budget = 1; budget <= 40; ++budget) {
                     GeneratorOptions options;
                     options.repetition_penalty = penalty;
                     options.max_new_tokens = budget;
                     // The last remainder stands for a context that is never full.
-                    options.context_length = remainder == 20 ? 1000 : std::size(kPrompt) + remainder;
+                    options.context_length = remainder == 21 ? 1000 : std::size(kPrompt) + remainder;
                     options.stop_ids = {stop};
                     Autoregressive plain;
                     const auto expected = run(plain, options);
