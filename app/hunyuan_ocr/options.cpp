@@ -21,8 +21,9 @@ namespace {
 constexpr std::string_view kCheckSubcommand = "check";
 // What check has no use for.
 constexpr std::array kRequestOptions{
-    "--background",       "--task",     "--prompt", "--system",  "--max-new-tokens", "--repetition-penalty",
-    "--repetition-guard", "--strategy", "--lookahead", "--block-size", "--stats",  "--verbose", "--list-tasks"};
+    "--background",       "--task",     "--prompt",    "--system",     "--max-new-tokens", "--repetition-penalty",
+    "--repetition-guard", "--strategy", "--lookahead", "--block-size", "--stats",          "--verbose",
+    "--list-tasks"};
 constexpr const char* kModelVariable = "HUNYUAN_OCR_MODEL";
 constexpr std::int64_t kMostThreads = 1024;
 constexpr float kLeastPenalty = 1e-3F, kMostPenalty = 1e3F;
@@ -70,7 +71,8 @@ const Choice<bool, 2> kRepetitionGuard{"--repetition-guard", {{{"on", true}, {"o
 struct RawOptions {
     std::string model, backend, threads, precision, memory_limit, min_pixels, max_pixels, background, task, prompt,
         system, max_new_tokens, repetition_penalty, repetition_guard, strategy, block_size, instruction_set, output;
-    bool lookahead = false, json = false, stats = false, verbose = false, quiet = false, list_tasks = false, version = false, help = false;
+    bool lookahead = false, json = false, stats = false, verbose = false, quiet = false, list_tasks = false,
+         version = false, help = false;
 };
 
 void declare(CLI::App& app, RawOptions& raw) {
@@ -107,11 +109,13 @@ void declare(CLI::App& app, RawOptions& raw) {
     value("--repetition-penalty", raw.repetition_penalty, "X", "1 is none (default: the model's)", "Request");
     value("--repetition-guard", raw.repetition_guard, "on",
           "end an answer that repeats one thing over and over (default: on);\noff reads on", "Request");
-    value("--strategy", raw.strategy, "ar", "how tokens are found: ar (default), one a step, or lookahead, which\n"
-          "guesses from what stood there before; the text is the same", "Request");
+    value("--strategy", raw.strategy, "ar",
+          "how tokens are found: ar (default), one a step, or lookahead, which\n"
+          "guesses from what stood there before; the text is the same",
+          "Request");
     app.add_flag("--lookahead", raw.lookahead, "the same as --strategy lookahead")->group("Request");
-    value("--block-size", raw.block_size, "N",
-          "most tokens that lookahead verifies together, 1 to 16 (default: 16)", "Request");
+    value("--block-size", raw.block_size, "N", "most tokens that lookahead verifies together, 1 to 16 (default: 16)",
+          "Request");
     value("--output", raw.output, "FILE", "write the answer to FILE, which appears whole or not at all", "Output");
     app.add_flag("--json", raw.json, "one JSON object for each picture, one a line")->group("Output");
     app.add_flag("--stats", raw.stats, "what each picture needs and takes: memory, times, speeds; on stderr")

@@ -235,9 +235,10 @@ struct Profile {
     double decode_image_ms = 0, preprocess_ms = 0, vision_ms = 0, embed_ms = 0, prefill_ms = 0, lm_head_ms = 0;
     double decode_ms = 0, draft_ms = 0, verify_ms = 0, sample_ms = 0, detokenize_ms = 0, total_ms = 0;
     std::int64_t prompt_tokens = 0, visual_tokens = 0, generated_tokens = 0;
-    // Of the strategy: steps of the model after the prefill; tokens that it was offered, and that it took of them; tokens
-    // chosen in all, before a loop is cut back to one copy. emitted = 1 + blocks + accepted, less one when a stop token or
-    // a taken one ended the answer. withheld: steps with a draft that was not verified, as it would not have paid.
+    // Of the strategy: steps of the model after the prefill; tokens that it was offered, and that it took of them;
+    // tokens chosen in all, before a loop is cut back to one copy. emitted = 1 + blocks + accepted, less one when a
+    // stop token or a taken one ended the answer. withheld: steps with a draft that was not verified, as it would not
+    // have paid.
     std::int64_t blocks = 0, proposed = 0, accepted = 0, emitted = 0, withheld = 0;
     std::string strategy;
     std::uint64_t weight_bytes = 0, cache_bytes = 0, activation_bytes = 0;

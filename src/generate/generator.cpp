@@ -1,5 +1,5 @@
-// Verification works on the choices of plain decoding: position i accepts its candidate when the target, given all before it,
-// chooses the same token; the first that differs is replaced by the target's own choice.
+// Verification works on the choices of plain decoding: position i accepts its candidate when the target, given all
+// before it, chooses the same token; the first that differs is replaced by the target's own choice.
 #include "generate/generator.h"
 
 #include <algorithm>

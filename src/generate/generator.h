@@ -41,8 +41,8 @@ struct GeneratorResult {
     double verify_ms = 0;  // those of them that had candidates
     double draft_ms = 0;   // the strategy
     // Steps of the target after the prefill, and what became of candidates. emitted: tokens of the answer as they were
-    // chosen, before a loop is cut back to one copy. One comes from the prefill and each step adds its own, so emitted =
-    // 1 + steps + accepted, less one when a stop token or an accepted candidate ended the answer.
+    // chosen, before a loop is cut back to one copy. One comes from the prefill and each step adds its own, so emitted
+    // = 1 + steps + accepted, less one when a stop token or an accepted candidate ended the answer.
     std::size_t steps = 0, proposed = 0, accepted = 0, emitted = 0;
     std::size_t withheld = 0;  // steps for which the strategy had candidates that would not have paid
 };

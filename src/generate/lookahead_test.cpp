@@ -111,8 +111,8 @@ TEST_F(OnAScript, TheFullProductGivesThePlainAnswer) {
                         Lookahead strategy({block, (budget + block) % 4 == 0});
                         const auto found = run(strategy, options);
                         ASSERT_TRUE(found.ok());
-                        ASSERT_EQ(found->ids, expected->ids) << penalty << " " << stop << " " << remainder << " "
-                                                             << budget << " block " << block;
+                        ASSERT_EQ(found->ids, expected->ids)
+                            << penalty << " " << stop << " " << remainder << " " << budget << " block " << block;
                         ASSERT_EQ(found->finish, expected->finish);
                         ASSERT_EQ(found->last_token, expected->last_token);
                         ASSERT_EQ(found->emitted, expected->emitted);

@@ -26,8 +26,8 @@ public:
     // Most tokens of all sequences together in one step.
     virtual std::size_t maximum_rows() const = 0;
 
-    // Makes room, so that steps of up to this many tokens and logits allocate nothing. Logits of earlier steps are gone.
-    // Errors: out_of_memory.
+    // Makes room, so that steps of up to this many tokens and logits allocate nothing. Logits of earlier steps are
+    // gone. Errors: out_of_memory.
     virtual Status reserve(std::size_t tokens, std::size_t logits) = 0;
 
     // Runs the rows and caches their keys and values; sequences are distinct, rows at most maximum_rows() together.

@@ -164,7 +164,7 @@ private:
     std::unique_ptr<module::ScratchBlocks> scratch_;
     std::unique_ptr<module::Session> vision_;
     std::unique_ptr<generate::Decoder> decoder_;
-    std::unique_ptr<generate::Strategy> strategy_;  // keeps what steps cost here from request to request
+    std::unique_ptr<generate::Strategy> strategy_;    // keeps what steps cost here from request to request
     std::optional<Speed> vision_speed_, text_speed_;  // measured when first asked for
 };
 

@@ -43,12 +43,11 @@ std::size_t block_size(const hunyuan_ocr::RuntimeOptions& options) {
     if (size < 0 || size > hunyuan_ocr::kMaximumBlockSize)
         throw hunyuan_ocr::Error(hunyuan_ocr::ErrorCode::invalid_argument, "load", "block_size",
                                  "is " + std::to_string(size) + ", expected 1 to " +
-                                     std::to_string(hunyuan_ocr::kMaximumBlockSize) +
-                                     ", or 0 for the strategy's own");
+                                     std::to_string(hunyuan_ocr::kMaximumBlockSize) + ", or 0 for the strategy's own");
     if (options.strategy == hunyuan_ocr::Strategy::ar)
-        throw hunyuan_ocr::Error(hunyuan_ocr::ErrorCode::invalid_argument, "load", "block_size",
-                                 "is " + std::to_string(size) +
-                                     ", but strategy ar makes one token a step; choose lookahead, or leave it 0");
+        throw hunyuan_ocr::Error(
+            hunyuan_ocr::ErrorCode::invalid_argument, "load", "block_size",
+            "is " + std::to_string(size) + ", but strategy ar makes one token a step; choose lookahead, or leave it 0");
     return static_cast<std::size_t>(size);
 }
 

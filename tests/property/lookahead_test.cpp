@@ -1,5 +1,5 @@
-// Lookahead on the tiny model: ids equal the plain ones, by ==, in f32 and bf16, on 1 and 2 threads. ctest runs a seeded
-// cover in which every pair of settings occurs; the whole product runs on request:
+// Lookahead on the tiny model: ids equal the plain ones, by ==, in f32 and bf16, on 1 and 2 threads. ctest runs a
+// seeded cover in which every pair of settings occurs; the whole product runs on request:
 //     property_test --gtest_also_run_disabled_tests --gtest_filter='*LookaheadOnTiny*'
 #include <algorithm>
 #include <map>
@@ -18,10 +18,11 @@ using generate::Sequence;
 
 // What varies, and how many values each has.
 enum Factor { precision, threads, block, penalty, stop, remainder, budget, prompt_length, factors };
-constexpr std::array<std::size_t, factors> kValues{2, 2, 16, 3, 6, 42, 40, 6};
+constexpr std::array<std::size_t, factors> kValues{2, 2, 16, 4, 6, 42, 40, 6};
 using Setting = std::array<std::size_t, factors>;
 
-constexpr std::array kPenalties{1.0F, 1.08F, 1.3F};
+// Below 1 it is a reward: the model, which is random, then repeats itself as a table does.
+constexpr std::array kPenalties{1.0F, 1.08F, 1.3F, 0.7F};
 // 64 positions make a page of the cache: answers begin before, at and behind its end.
 constexpr std::array<std::size_t, 6> kPromptLengths{7, 40, 56, 63, 64, 65};
 
@@ -61,7 +62,8 @@ protected:
         GeneratorOptions options;
         options.repetition_penalty = kPenalties[setting[penalty]];
         options.max_new_tokens = setting[budget] + 1;
-        options.context_length = setting[remainder] > 20 ? 2048 : prompt + setting[remainder];  // half are never full
+        // Half of the contexts are never full.
+        options.context_length = setting[remainder] > 20 ? 2048 : prompt + setting[remainder];
         generate::Autoregressive plain;
         if (setting[stop] > 0) {  // a token of the answer; 0: none
             GeneratorOptions whole = options;
@@ -125,8 +127,8 @@ TEST_F(LookaheadOnTiny, EveryPairOfSettingsGivesThePlainIds) {
     const auto cover = pairwise_cover();
     EXPECT_GE(cover.size(), 42U * 40U);  // the two largest factors
     for (const Setting& setting : cover) check(setting);
-    EXPECT_GT(accepted_, 1000U);
-    EXPECT_GT(rejected_, 1000U);
+    EXPECT_GT(accepted_, 300U);
+    EXPECT_GT(rejected_, 300U);
 }
 
 TEST_F(LookaheadOnTiny, DISABLED_TheWholeProductGivesThePlainIds) {
