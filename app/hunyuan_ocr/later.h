@@ -13,7 +13,7 @@ struct LaterOption {
 };
 
 inline constexpr std::string_view kGreedy = "answers are greedy: the likeliest token at each step";
-inline constexpr std::string_view kOneTokenAStep = "answers are made one token a step";
+inline constexpr std::string_view kOneTokenAStep = "answers are made one token a step, or with --lookahead";
 
 inline constexpr std::array kLaterOptions{
     LaterOption{"--device", "the CPU is the only device"},
@@ -32,8 +32,6 @@ inline constexpr std::array kLaterOptions{
     LaterOption{"--frequency-penalty", "--repetition-penalty is the only penalty"},
     LaterOption{"--stop", "an answer ends at the model's own end token or at --max-new-tokens"},
     LaterOption{"--dflash", kOneTokenAStep},
-    LaterOption{"--lookahead", kOneTokenAStep},
-    LaterOption{"--block-size", kOneTokenAStep},
     LaterOption{"--prefix-cache", "each picture is read from its start"},
     LaterOption{"--prefix-cache-dir", "each picture is read from its start"},
     LaterOption{"--format", "output is text, or JSON with --json"},
@@ -42,7 +40,7 @@ inline constexpr std::array kLaterOptions{
 inline constexpr std::array<std::string_view, 2> kLaterBackends{"vulkan", "auto"};
 inline constexpr std::array<std::string_view, 4> kLaterPrecisions{"q8", "q4", "mixed", "auto"};
 inline constexpr std::array<std::string_view, 1> kLaterParts{"draft"};  // of --precision
-inline constexpr std::array<std::string_view, 4> kLaterStrategies{"lookahead", "dflash", "mtp", "eagle"};
+inline constexpr std::array<std::string_view, 3> kLaterStrategies{"dflash", "mtp", "eagle"};
 inline constexpr std::array<std::string_view, 1> kLaterSubcommands{"serve"};
 
 }  // namespace inkstone::app

@@ -21,8 +21,9 @@ namespace {
 constexpr std::string_view kCheckSubcommand = "check";
 // What check has no use for.
 constexpr std::array kRequestOptions{
-    "--background",       "--task",     "--prompt", "--system",  "--max-new-tokens", "--repetition-penalty",
-    "--repetition-guard", "--strategy", "--stats",  "--verbose", "--list-tasks"};
+    "--background",       "--task",     "--prompt",    "--system",     "--max-new-tokens", "--repetition-penalty",
+    "--repetition-guard", "--strategy", "--lookahead", "--block-size", "--stats",          "--verbose",
+    "--list-tasks"};
 constexpr const char* kModelVariable = "HUNYUAN_OCR_MODEL";
 constexpr std::int64_t kMostThreads = 1024;
 constexpr float kLeastPenalty = 1e-3F, kMostPenalty = 1e3F;
@@ -50,8 +51,10 @@ struct Choice {
 };
 
 const Choice<hunyuan_ocr::Backend, 1> kBackends{"--backend", {{{"cpu", hunyuan_ocr::Backend::cpu}}}, kLaterBackends};
-const Choice<hunyuan_ocr::Strategy, 1> kStrategies{
-    "--strategy", {{{"ar", hunyuan_ocr::Strategy::ar}}}, kLaterStrategies};
+const Choice<hunyuan_ocr::Strategy, 2> kStrategies{
+    "--strategy",
+    {{{"ar", hunyuan_ocr::Strategy::ar}, {"lookahead", hunyuan_ocr::Strategy::lookahead}}},
+    kLaterStrategies};
 const Choice<hunyuan_ocr::InstructionSet, 6> kInstructionSets{
     "--instruction-set",
     {{{"auto", hunyuan_ocr::InstructionSet::automatic},
@@ -67,8 +70,9 @@ const Choice<bool, 2> kRepetitionGuard{"--repetition-guard", {{{"on", true}, {"o
 // Values as they were given; empty: not given.
 struct RawOptions {
     std::string model, backend, threads, precision, memory_limit, min_pixels, max_pixels, background, task, prompt,
-        system, max_new_tokens, repetition_penalty, repetition_guard, strategy, instruction_set, output;
-    bool json = false, stats = false, verbose = false, quiet = false, list_tasks = false, version = false, help = false;
+        system, max_new_tokens, repetition_penalty, repetition_guard, strategy, block_size, instruction_set, output;
+    bool lookahead = false, json = false, stats = false, verbose = false, quiet = false, list_tasks = false,
+         version = false, help = false;
 };
 
 void declare(CLI::App& app, RawOptions& raw) {
@@ -105,7 +109,13 @@ void declare(CLI::App& app, RawOptions& raw) {
     value("--repetition-penalty", raw.repetition_penalty, "X", "1 is none (default: the model's)", "Request");
     value("--repetition-guard", raw.repetition_guard, "on",
           "end an answer that repeats one thing over and over (default: on);\noff reads on", "Request");
-    value("--strategy", raw.strategy, "ar", "how tokens are chosen; ar is one token a step", "Request");
+    value("--strategy", raw.strategy, "ar",
+          "how tokens are found: ar (default), one a step, or lookahead, which\n"
+          "guesses from what stood there before; the text is the same",
+          "Request");
+    app.add_flag("--lookahead", raw.lookahead, "the same as --strategy lookahead")->group("Request");
+    value("--block-size", raw.block_size, "N", "most tokens that lookahead verifies together, 1 to 16 (default: 16)",
+          "Request");
     value("--output", raw.output, "FILE", "write the answer to FILE, which appears whole or not at all", "Output");
     app.add_flag("--json", raw.json, "one JSON object for each picture, one a line")->group("Output");
     app.add_flag("--stats", raw.stats, "what each picture needs and takes: memory, times, speeds; on stderr")
@@ -250,7 +260,18 @@ std::optional<UsageError> take_values(const RawOptions& raw, Options& options) {
     if (auto error = take_choice(kInstructionSets, raw.instruction_set, runtime.instruction_set)) return error;
     if (auto error = take_choice(kRepetitionGuard, raw.repetition_guard, options.generation.repetition_guard))
         return error;
-    std::optional<std::int64_t> threads, min_pixels, max_pixels, tokens;
+    if (raw.lookahead) {
+        if (!raw.strategy.empty() && runtime.strategy != hunyuan_ocr::Strategy::lookahead)
+            return refused("--lookahead and --strategy " + raw.strategy + " are both given; choose one");
+        runtime.strategy = hunyuan_ocr::Strategy::lookahead;
+    }
+    std::optional<std::int64_t> threads, min_pixels, max_pixels, tokens, block_size;
+    if (auto error = take_integer("--block-size", raw.block_size, hunyuan_ocr::kMaximumBlockSize, block_size))
+        return error;
+    if (block_size && runtime.strategy == hunyuan_ocr::Strategy::ar)
+        return refused("--block-size " + raw.block_size +
+                       " has no use with --strategy ar, one token a step; add --lookahead, or leave it out");
+    runtime.block_size = static_cast<int>(block_size.value_or(0));
     if (auto error = take_integer("--threads", raw.threads, kMostThreads, threads)) return error;
     if (auto error = take_integer("--min-pixels", raw.min_pixels, kMostPixels, min_pixels)) return error;
     if (auto error = take_integer("--max-pixels", raw.max_pixels, kMostPixels, max_pixels)) return error;

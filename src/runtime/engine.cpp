@@ -168,6 +168,10 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::filesystem::path& folder
     engine->scratch_ = std::make_unique<inkstone::module::ScratchBlocks>(backend, vision_module->graph().kv);
     INKSTONE_TRY(engine->vision_, inkstone::module::Session::create(std::move(vision_module), chosen.vision_taps));
     INKSTONE_TRY(engine->decoder_, generate::Decoder::create(std::move(text_module), chosen.text_taps));
+    if (chosen.strategy == Strategy::lookahead)
+        engine->strategy_ = std::make_unique<generate::Lookahead>(generate::LookaheadOptions{chosen.block_size});
+    else
+        engine->strategy_ = std::make_unique<generate::Autoregressive>();
     engine->options_.on_load = nullptr;  // the caller's, for the length of loading
     engine->options_.cancel = nullptr;
     engine->load_ms_ = now_ms() - start;
@@ -215,6 +219,9 @@ MemoryEstimate Engine::estimate(std::span<const model::ImageGrid> grids, std::ui
     rows[static_cast<std::size_t>(ops::Rows::token)] = std::min(prompt_tokens, generate::Decoder::kMaximumRows);
     rows[static_cast<std::size_t>(ops::Rows::logit)] = 1;
     estimate.activations = decoder_->session().planned_bytes(rows);
+    const std::size_t block = strategy_->block_size();
+    rows[static_cast<std::size_t>(ops::Rows::token)] = rows[static_cast<std::size_t>(ops::Rows::logit)] = block;
+    estimate.activations = std::max<std::uint64_t>(estimate.activations, decoder_->session().planned_bytes(rows));
 
     const auto patch_size = static_cast<std::size_t>(package_.preprocessing.patch_size);
     std::uint64_t visual = 0;
@@ -396,6 +403,7 @@ Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) 
     generate::GeneratorOptions generation;
     generation.stop_ids = package_.generation.stop_ids;
     generation.max_new_tokens = options.max_new_tokens;
+    generation.cancel = options.cancel;
     generation.context_length = config.text.max_position_embeddings;
     generation.repetition_penalty = options.repetition_penalty;
     if (options.repetition_guard)
@@ -415,8 +423,7 @@ Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) 
         };
     const inkstone::module::Session& session = decoder_->session();
     const double embed_before = session.stage_ms("embed"), head_before = session.stage_ms("lm_head");
-    generate::Autoregressive strategy;
-    INKSTONE_TRY(answer.generated, generate::generate(*decoder_, sequence, strategy, generation));
+    INKSTONE_TRY(answer.generated, generate::generate(*decoder_, sequence, *strategy_, generation));
     // What a cut character leaves is part of the text; a caller who ended the generation is not called again.
     if (std::string rest = detokenizer.flush(); answer.generated.finish == generate::Finish::cancelled)
         answer.text += rest;

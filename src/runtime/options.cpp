@@ -36,6 +36,21 @@ void refuse_negative(const char* option, std::int64_t value) {
                                  "is " + std::to_string(value) + ", expected 0 (the default) or more");
 }
 
+static_assert(hunyuan_ocr::kMaximumBlockSize == generate::kMaximumBlock);
+
+std::size_t block_size(const hunyuan_ocr::RuntimeOptions& options) {
+    const int size = options.block_size;
+    if (size < 0 || size > hunyuan_ocr::kMaximumBlockSize)
+        throw hunyuan_ocr::Error(hunyuan_ocr::ErrorCode::invalid_argument, "load", "block_size",
+                                 "is " + std::to_string(size) + ", expected 1 to " +
+                                     std::to_string(hunyuan_ocr::kMaximumBlockSize) + ", or 0 for the strategy's own");
+    if (options.strategy == hunyuan_ocr::Strategy::ar)
+        throw hunyuan_ocr::Error(
+            hunyuan_ocr::ErrorCode::invalid_argument, "load", "block_size",
+            "is " + std::to_string(size) + ", but strategy ar makes one token a step; choose lookahead, or leave it 0");
+    return static_cast<std::size_t>(size);
+}
+
 }  // namespace
 
 void raise(Error error) {
@@ -72,6 +87,8 @@ EngineOptions engine_options(const hunyuan_ocr::RuntimeOptions& options) {
     engine.precision = {precision(options.precision.vision), precision(options.precision.decoder),
                         precision(options.precision.head), precision(options.precision.kv)};
     engine.threads = options.threads > 0 ? options.threads : physical_cores();
+    engine.strategy = options.strategy == hunyuan_ocr::Strategy::lookahead ? Strategy::lookahead : Strategy::ar;
+    if (options.block_size != 0) engine.block_size = block_size(options);
     engine.min_pixels = options.min_pixels;
     engine.max_pixels = options.max_pixels;
     engine.default_max_pixels = hunyuan_ocr::kDefaultCpuMaxPixels;

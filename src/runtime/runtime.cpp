@@ -205,6 +205,8 @@ Profile Runtime::Implementation::profile(const internal::runtime::Answer& answer
     profile.prefill_ms = answer.timing.prefill_ms;
     profile.lm_head_ms = answer.timing.lm_head_ms;
     profile.decode_ms = answer.timing.decode_ms;
+    profile.draft_ms = answer.generated.draft_ms;
+    profile.verify_ms = answer.generated.verify_ms;
     profile.sample_ms = answer.timing.sample_ms;
     profile.detokenize_ms = answer.timing.detokenize_ms;
     profile.total_ms = total_ms;
@@ -214,7 +216,9 @@ Profile Runtime::Implementation::profile(const internal::runtime::Answer& answer
     profile.blocks = static_cast<std::int64_t>(answer.generated.steps);
     profile.proposed = static_cast<std::int64_t>(answer.generated.proposed);
     profile.accepted = static_cast<std::int64_t>(answer.generated.accepted);
-    profile.emitted = profile.generated_tokens;
+    profile.emitted = static_cast<std::int64_t>(answer.generated.emitted);
+    profile.withheld = static_cast<std::int64_t>(answer.generated.withheld);
+    profile.strategy = engine->strategy();
     profile.weight_bytes = engine->weight_bytes();
     profile.cache_bytes = engine->cache_bytes();
     profile.activation_bytes = engine->activation_bytes();
