@@ -52,13 +52,14 @@ struct Choice {
 const Choice<hunyuan_ocr::Backend, 1> kBackends{"--backend", {{{"cpu", hunyuan_ocr::Backend::cpu}}}, kLaterBackends};
 const Choice<hunyuan_ocr::Strategy, 1> kStrategies{
     "--strategy", {{{"ar", hunyuan_ocr::Strategy::ar}}}, kLaterStrategies};
-const Choice<hunyuan_ocr::InstructionSet, 6> kInstructionSets{
+const Choice<hunyuan_ocr::InstructionSet, 7> kInstructionSets{
     "--instruction-set",
     {{{"auto", hunyuan_ocr::InstructionSet::automatic},
       {"reference", hunyuan_ocr::InstructionSet::reference},
       {"portable", hunyuan_ocr::InstructionSet::portable},
       {"avx2", hunyuan_ocr::InstructionSet::avx2},
       {"avx512", hunyuan_ocr::InstructionSet::avx512},
+      {"avx512_vnni", hunyuan_ocr::InstructionSet::avx512_vnni},
       {"avx512_bf16", hunyuan_ocr::InstructionSet::avx512_bf16}}},
     {}};
 
@@ -88,7 +89,7 @@ void declare(CLI::App& app, RawOptions& raw) {
           "Model");
     value("--threads", raw.threads, "N", "threads (default: physical cores)", "Model");
     value("--instruction-set", raw.instruction_set, "SET",
-          "auto (default), reference, portable, avx2, avx512 or avx512_bf16;\nthe text is the same with each", "Model");
+          "auto (default), reference, portable, avx2, avx512, avx512_vnni or avx512_bf16;\nthe text is the same with each", "Model");
     value("--memory-limit", raw.memory_limit, "SIZE", "refuse a page that needs more memory (512M, 2G)", "Model");
     value("--min-pixels", raw.min_pixels, "N", "enlarge smaller pictures to N pixels (default: the model's)",
           "Picture");

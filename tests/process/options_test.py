@@ -46,7 +46,7 @@ class Refusals(CommandTest):
     def test_unknown_values_name_the_known_ones(self):
         self.assert_refused(run("--backend", "cuda", PAGE), "cuda", "cpu")
         self.assert_refused(run("--repetition-guard", "maybe", PAGE), "--repetition-guard maybe", "on, off")
-        self.assert_refused(run("--instruction-set", "sse", PAGE), "sse", "auto, reference, portable, avx2, avx512, avx512_bf16")
+        self.assert_refused(run("--instruction-set", "sse", PAGE), "sse", "auto, reference, portable, avx2, avx512, avx512_vnni, avx512_bf16")
 
     def test_precisions_of_parts_that_do_not_fit(self):
         for value, *said in (("f16", "f16 is not known", "f32, bf16"),
