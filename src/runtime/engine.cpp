@@ -144,10 +144,10 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::filesystem::path& folder
         vision_graph.kv.storage = tensor::KvStorage::bf16;
         INKSTONE_CHECK(tensor::check(vision_graph.kv));
     }
-    const auto lower = [&](Precision part, bool (*chosen)(std::string_view stage)) {
-        if (part == Precision::bf16) text_graph = graph::passes::use_bf16(std::move(text_graph), chosen);
-        if (part == Precision::q8) text_graph = graph::passes::use_int8(std::move(text_graph), kQ8, chosen);
-        if (part == Precision::q4) text_graph = graph::passes::use_int8(std::move(text_graph), kQ4, chosen);
+    const auto lower = [&](Precision part, bool (*in_part)(std::string_view stage)) {
+        if (part == Precision::bf16) text_graph = graph::passes::use_bf16(std::move(text_graph), in_part);
+        if (part == Precision::q8) text_graph = graph::passes::use_int8(std::move(text_graph), kQ8, in_part);
+        if (part == Precision::q4) text_graph = graph::passes::use_int8(std::move(text_graph), kQ4, in_part);
     };
     lower(precision.decoder, is_decoder);
     lower(precision.head, is_head);

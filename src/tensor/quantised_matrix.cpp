@@ -56,8 +56,10 @@ void widen_row(const MatrixSource& source, std::size_t output, float* row) {
 // The number of largest magnitude, the first of equals; NaN if there is one.
 float largest(const float* values, std::size_t count) {
     float found = 0;
-    for (std::size_t i = 0; i < count; ++i)
-        if (!(std::abs(values[i]) <= std::abs(found))) found = values[i];
+    for (std::size_t i = 0; i < count; ++i) {
+        if (std::isnan(values[i])) return values[i];
+        if (std::abs(values[i]) > std::abs(found)) found = values[i];
+    }
     return found;
 }
 

@@ -320,6 +320,9 @@ void run(const Arguments& arguments, std::size_t first_row, std::size_t end_row,
         case tensor::WeightFormat::f16:
             multiply_tiles<HalfWeights>(arguments, first_row, end_row, first_tile, end_tile);
             break;
+        case tensor::WeightFormat::q8:
+        case tensor::WeightFormat::q4:
+            break;  // ops/linear_int8
     }
 }
 

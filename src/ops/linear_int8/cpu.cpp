@@ -35,10 +35,10 @@ using Single = Cut<3, 1>;
 #endif
 
 // Memory that a later pass will read, brought closer by this one: two lines with each word, the second `second` bytes
-// after the first, `step` bytes further with each word.
+// after the first, `step` bytes further with each word and `group_step` with each group, for the scales.
 struct Prefetch {
     const std::byte* begin;
-    std::size_t second, step;
+    std::size_t second, step, group_step;
 };
 
 // Sixteen floats, or the first count of them.
@@ -96,13 +96,16 @@ template <bool kNibbles, bool kSingle, std::size_t kRows, std::size_t kGroups, b
     const std::byte* weights = weight.tile(t);
     for (std::size_t group = 0; group < groups; ++group) {
         const std::byte* group_scales = weights;
+        __builtin_prefetch(prefetch.begin, 0, 3);
+        prefetch.begin += prefetch.group_step;
         weights += scale_bytes + first_group * 64;
         Sums totals[kRows][kGroups];
 #pragma GCC unroll 8
         for (std::size_t r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
             for (std::size_t g = 0; g < kGroups; ++g)
-                totals[r][g] = begin(word_at(scales + to_offsets + r * x_stride));
+                totals[r][g] = kSingle ? begin(word_at(scales + to_offsets + r * x_stride))
+                                       : begin_small(word_at(scales + to_offsets + r * x_stride));
 
         const std::size_t words = left < group_words ? left : group_words;
         left -= words;
@@ -140,8 +143,8 @@ template <bool kNibbles, bool kSingle, std::size_t kRows, std::size_t kGroups, b
             if (kNibbles) scale = scale * Lanes::of(0.0625f);
 #pragma GCC unroll 8
             for (std::size_t r = 0; r < kRows; ++r)
-                sums[r][g] =
-                    fma(lanes_of(totals[r][g]), scale * Lanes::of(float_at(scales + r * x_stride)), sums[r][g]);
+                sums[r][g] = fma(kSingle ? lanes_of(totals[r][g]) : lanes_of_small(totals[r][g]),
+                                 scale * Lanes::of(float_at(scales + r * x_stride)), sums[r][g]);
         }
         scales += sizeof(float);
     }
@@ -189,12 +192,13 @@ template <bool kNibbles, bool kSingle, class Cut>
     const std::size_t rows = end_row - first_row;
     if (rows <= kStreamedRows) {
         multiply_rows<kNibbles, kSingle, kTileLanes, kStreamedRows>(
-            arguments, t, first_row, rows, 0, {arguments.weight.tile(t) + kPrefetchDistance, 128, kWordBytes});
+            arguments, t, first_row, rows, 0,
+            {arguments.weight.tile(t) + kPrefetchDistance, 128, kWordBytes, arguments.weight.scale_bytes()});
         return;
     }
     // The passes over this tile prefetch the next: its lines, of which there are kTileLanes for each word, are shared
-    // among the passes as evenly as whole lines allow.
-    const std::size_t words = arguments.weight.packed_inputs() / (kNibbles ? 8 : 4);
+    // among the passes as evenly as whole lines allow, and the scales likewise.
+    const std::size_t line_bytes = arguments.weight.tile_bytes() / kTileLanes;
     const std::size_t blocks = (rows + Cut::kRows - 1) / Cut::kRows;
     const std::byte* next = arguments.weight.tile(next_tile);
     std::size_t passes = kTileLanes / Cut::kGroups * blocks, lines = kTileLanes;
@@ -204,8 +208,9 @@ template <bool kNibbles, bool kSingle, class Cut>
             // Register blocks of nearly equal height.
             const std::size_t height = (end_row - row + blocks - block - 1) / (blocks - block);
             const std::size_t own = (lines + passes - 1) / passes < 2 ? (lines + passes - 1) / passes : 2;
-            const Prefetch prefetch{next, own == 2 ? 64u : 0u, own * 64};
-            next += own * 64 * words;
+            const Prefetch prefetch{next, own == 2 ? 64u : 0u, own * 64,
+                                    own * arguments.weight.scale_bytes() / kTileLanes};
+            next += own * line_bytes;
             lines -= own;
             multiply_rows<kNibbles, kSingle, Cut::kGroups, Cut::kRows>(arguments, t, row, height, group, prefetch);
             row += height;

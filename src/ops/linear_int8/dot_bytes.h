@@ -9,6 +9,9 @@
 //   Sums, begin(x)               x in every sum
 //   accumulate(sums, w, x)       the products added
 //   lanes_of(sums)               as floats, rounded to the nearest
+//   begin_small(x)               x in every sum, which will stay within 2^22 in the end
+//   lanes_of_small(sums)         as floats, exactly. Such sums are the mantissa of 1.5 * 2^23: a subtraction, for which
+//                                processors have units that multiplications leave idle, instead of a conversion
 #pragma once
 
 #include "base/simd/lanes.h"
@@ -23,6 +26,9 @@ INKSTONE_INLINE std::int32_t word_at(const std::byte* p) {
     return word;
 }
 
+constexpr float kShift = 12582912.0f;  // 1.5 * 2^23, and its bits
+constexpr std::int32_t kShiftBits = 0x4b400000;
+
 #if defined(INKSTONE_ISA_avx512) || defined(INKSTONE_ISA_avx512_vnni)
 
 constexpr __mmask16 kAll = 0xffff;
@@ -35,6 +41,10 @@ INKSTONE_INLINE Raw high_nibbles(Raw raw) { return _mm512_and_si512(raw, _mm512_
 INKSTONE_INLINE Raw low_nibbles(Raw raw) { return high_nibbles(_mm512_maskz_slli_epi32(kAll, raw, 4)); }
 INKSTONE_INLINE Sums begin(std::int32_t x) { return {_mm512_set1_epi32(x)}; }
 INKSTONE_INLINE Lanes lanes_of(Sums sums) { return {_mm512_maskz_cvtepi32_ps(kAll, sums.v)}; }
+INKSTONE_INLINE Sums begin_small(std::int32_t x) {
+    return {_mm512_add_epi32(_mm512_set1_epi32(x), _mm512_set1_epi32(kShiftBits))};
+}
+INKSTONE_INLINE Lanes bits_of(Sums sums) { return {_mm512_castsi512_ps(sums.v)}; }
 
 #if defined(INKSTONE_ISA_avx512_vnni)
 struct Weights {
@@ -111,6 +121,8 @@ INKSTONE_INLINE void accumulate(Sums& sums, Weights weights, Inputs inputs) {
     sums.high = _mm256_add_epi32(sums.high, _mm256_madd_epi16(weights.odd.high, inputs.odd));
 }
 INKSTONE_INLINE Lanes lanes_of(Sums sums) { return {_mm256_cvtepi32_ps(sums.low), _mm256_cvtepi32_ps(sums.high)}; }
+INKSTONE_INLINE Sums begin_small(std::int32_t x) { return begin(x + kShiftBits); }
+INKSTONE_INLINE Lanes bits_of(Sums sums) { return {_mm256_castsi256_ps(sums.low), _mm256_castsi256_ps(sums.high)}; }
 
 #else
 
@@ -158,7 +170,15 @@ INKSTONE_INLINE Lanes lanes_of(Sums sums) {
         lanes.quads[i] = __builtin_convertvector(sums.quads[i], decltype(lanes.quads[0] + lanes.quads[0]));
     return lanes;
 }
+INKSTONE_INLINE Sums begin_small(std::int32_t x) { return begin(x + kShiftBits); }
+INKSTONE_INLINE Lanes bits_of(Sums sums) {
+    Lanes lanes;
+    __builtin_memcpy(&lanes, &sums, sizeof lanes);
+    return lanes;
+}
 
 #endif
+
+INKSTONE_INLINE Lanes lanes_of_small(Sums sums) { return bits_of(sums) - Lanes::of(kShift); }
 
 }  // namespace inkstone::ops::linear_int8::INKSTONE_ISA

@@ -17,14 +17,15 @@
 
 namespace inkstone::ops::linear_int8 {
 
-// Most inputs of a group: 255 * 127 for each of them must not leave 32 bits.
-constexpr std::size_t kMaximumGroup = 65536;
+// Most inputs of a group, and of a row that is one group: totals of 128 * 127 for each of them must stay below 2^22 and
+// 2^31.
+constexpr std::size_t kMaximumGroup = 128, kMaximumRow = 65536;
 
 struct Arguments {
     // Rows of tensor::QuantisedRow{weight.inputs, weight.quantisation.group}, x_stride bytes apart (a multiple of 4).
     const std::byte* x = nullptr;
     float* y = nullptr;           // [rows, weight.outputs], rows y_stride floats apart; must not overlap x
-    tensor::PackedMatrix weight;  // format q8 or q4
+    tensor::PackedMatrix weight;  // format q8 or q4; groups of at most kMaximumGroup, or rows of kMaximumRow inputs
     const float* bias = nullptr;  // [weight.outputs], or none
     std::size_t rows = 0, x_stride = 0, y_stride = 0;
 };
