@@ -74,7 +74,8 @@ std::string statistics_text(std::string_view name, const hunyuan_ocr::Result& re
     text += "  memory        " + memory_text(profile) + "\n";
     text += "  ran on        " + profile.backend + " (" + profile.instruction_set + "), " +
             std::to_string(profile.threads) + " threads; vision " + profile.vision_precision + ", decoder " +
-            profile.decoder_precision + ", head " + profile.head_precision + ", keys and values " + profile.kv_precision + "\n";
+            profile.decoder_precision + ", head " + profile.head_precision + ", keys and values " +
+            profile.kv_precision + "\n";
     return text;
 }
 
