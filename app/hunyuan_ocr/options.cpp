@@ -85,11 +85,14 @@ void declare(CLI::App& app, RawOptions& raw) {
     value("--backend", raw.backend, "cpu", "what computes", "Model");
     value("--precision", raw.precision, "f32",
           "arithmetic: f32 (default) follows the official implementation, bf16 is\n"
-          "faster; of parts: vision=bf16,decoder=f32,head=f32,kv=f32",
+          "faster, q8 and q4 smaller too; of parts:\n"
+          "vision=bf16,decoder=q8,head=q8,kv=f32",
           "Model");
     value("--threads", raw.threads, "N", "threads (default: physical cores)", "Model");
     value("--instruction-set", raw.instruction_set, "SET",
-          "auto (default), reference, portable, avx2, avx512, avx512_vnni or avx512_bf16;\nthe text is the same with each", "Model");
+          "auto (default), reference, portable, avx2, avx512, avx512_vnni or avx512_bf16;\nthe text is the same with "
+          "each",
+          "Model");
     value("--memory-limit", raw.memory_limit, "SIZE", "refuse a page that needs more memory (512M, 2G)", "Model");
     value("--min-pixels", raw.min_pixels, "N", "enlarge smaller pictures to N pixels (default: the model's)",
           "Picture");

@@ -80,8 +80,9 @@ std::variant<PartPrecisions, UsageError> parse_precision(std::string_view text) 
         if (precision == kPrecisions.end()) return refused_precision(word);
         const bool quantised = precision->second == Precision::q8 || precision->second == Precision::q4;
         if (quantised && part != "decoder" && part != "head")
-            return refused(word, " of " + std::string(part) + " is not in this version, which has it of decoder and head; " +
-                                     std::string(part) + " has: f32, bf16");
+            return refused(word, " of " + std::string(part) +
+                                     " is not in this version, which has it of decoder and head; " + std::string(part) +
+                                     " has: f32, bf16");
         result.*(member->second) = precision->second;
         if (comma == std::string_view::npos) return result;
         rest.remove_prefix(comma + 1);

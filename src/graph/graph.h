@@ -45,7 +45,8 @@ struct MatrixConstant {
     tensor::TensorView source;
     std::size_t outputs = 0, inputs = 0, inner = 1;
     bool bf16 = false;  // kept in bf16, rounded where that is not exact: products in BF16 arithmetic read it
-    std::optional<tensor::QuantisedFormat> quantised = std::nullopt;  // kept so, whatever bf16 says: products in integer arithmetic
+    std::optional<tensor::QuantisedFormat> quantised =
+        std::nullopt;  // kept so, whatever bf16 says: products in integer arithmetic
 
     // What the products that read it take as input.
     ElementType input_type() const {

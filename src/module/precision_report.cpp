@@ -55,7 +55,7 @@ std::string describe_products(const Module& module, const std::function<bool(std
     for (const graph::Node& node : graph.nodes) {
         if (!std::holds_alternative<ops::Linear>(node.parameters) || !chosen(graph.stages[node.stage])) continue;
         const graph::ElementType input = graph.values[node.inputs[0].index].type;
-        const std::string_view name = ops::group_of(input) != 0                  ? "int8"
+        const std::string_view name = ops::group_of(input) != 0           ? "int8"
                                       : input == graph::ElementType::bf16 ? "bf16"
                                                                           : "f32";
         for (const graph::Matrix matrix : node.matrices) {

@@ -42,9 +42,9 @@ struct RotaryTable {                       // input: positions; outputs: cosine,
     std::vector<std::uint8_t> axis;        // [head_dim]
     std::vector<float> inverse_frequency;  // [head_dim / 2]
 };
-struct RoundBf16 {};  // float to bfloat16
+struct RoundBf16 {};     // float to bfloat16
 struct QuantiseRows {};  // float to int8 in groups
-struct RotateHalf {   // inputs: x, cosine, sine
+struct RotateHalf {      // inputs: x, cosine, sine
     std::size_t heads = 0;
     std::optional<float> norm_epsilon;  // then an rms_norm of each head: vector (weight)
 };
@@ -65,9 +65,9 @@ struct MergePatches {
 struct InsertNewlines {};  // vector (newline)
 struct FrameRows {};       // vectors (begin, end)
 
-using Parameters =
-    std::variant<Linear, RmsNorm, LayerNorm, Add, Multiply, Silu, Gelu, RoundBf16, QuantiseRows, RotaryTable, RotateHalf, Attention,
-                 Embedding, ScatterRows, GatherRows, InterpolatePositions, MergePatches, InsertNewlines, FrameRows>;
+using Parameters = std::variant<Linear, RmsNorm, LayerNorm, Add, Multiply, Silu, Gelu, RoundBf16, QuantiseRows,
+                                RotaryTable, RotateHalf, Attention, Embedding, ScatterRows, GatherRows,
+                                InterpolatePositions, MergePatches, InsertNewlines, FrameRows>;
 
 // "linear", "rms_norm", ...: the operator's folder.
 std::string_view name_of(const Parameters& parameters);

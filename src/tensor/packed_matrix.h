@@ -109,7 +109,8 @@ void pack(const MatrixSource& source, WeightFormat format, std::byte* packed_dat
 float quantise(const MatrixSource& source, const PackedMatrix& shape, std::byte* packed_data, std::size_t first_tile,
                std::size_t end_tile);
 
-// One row of the matrix, widened: the embedding of a token. Of q8 and q4 what the codes stand for, rounded to float. output < matrix.outputs; row has `inputs` floats.
+// One row of the matrix, widened: the embedding of a token. Of q8 and q4 what the codes stand for, rounded to float.
+// output < matrix.outputs; row has `inputs` floats.
 void unpack_row(const PackedMatrix& matrix, std::size_t output, float* row);
 
 }  // namespace inkstone::tensor

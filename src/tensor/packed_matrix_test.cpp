@@ -131,7 +131,9 @@ constexpr QuantisedFormat kQuantised[] = {{WeightFormat::q8, {64, ScaleType::f16
 std::size_t group_count(const QuantisedFormat& format) { return format.quantisation.group; }
 
 // [outputs, inputs] of f32, bf16 or f16 with a pattern that all of them hold.
-float patterned(std::size_t n, std::size_t k) { return static_cast<float>(static_cast<int>(n * 37 + k * 11) % 201 - 100) / 64; }
+float patterned(std::size_t n, std::size_t k) {
+    return static_cast<float>(static_cast<int>(n * 37 + k * 11) % 201 - 100) / 64;
+}
 
 std::vector<std::byte> patterned_source(WeightFormat format, std::size_t outputs, std::size_t inputs) {
     std::vector<std::byte> bytes(outputs * inputs * weight_bytes(format));
@@ -154,8 +156,8 @@ TEST(QuantisedMatrix, ComesBackWithinHalfAStep) {
     for (const QuantisedFormat& format : kQuantised)
         for (const WeightFormat from : {WeightFormat::f32, WeightFormat::bf16, WeightFormat::f16})
             for (const Shape& shape : kShapes) {
-                SCOPED_TRACE(testing::Message() << shape.outputs << " x " << shape.inputs << " groups of "
-                                                << group_count(format));
+                SCOPED_TRACE(testing::Message()
+                             << shape.outputs << " x " << shape.inputs << " groups of " << group_count(format));
                 const std::vector<std::byte> source = patterned_source(from, shape.outputs, shape.inputs);
                 PackedMatrix matrix{format.format, shape.outputs, shape.inputs, nullptr, format.quantisation};
                 std::vector<std::byte> packed(matrix.bytes());
@@ -206,9 +208,9 @@ TEST(QuantisedMatrix, StandsWhereTheLayoutSays) {
     ASSERT_EQ(q4.tile_bytes(), 2 * 256 + 5 * 256);
     packed.assign(q4.bytes(), std::byte{});
     quantise({WeightFormat::f32, 64, 40, bytes}, q4, packed.data(), 0, 1);
-    EXPECT_EQ(packed[4 * 3 + 3], std::byte{0x3f});          // 0.5f is 0x3f000000
-    EXPECT_EQ(packed[256 + 3 * 4], std::byte{0x80});        // inputs 0 and 4: -8 and 0
-    EXPECT_EQ(packed[256 + 3 * 4 + 2], std::byte{0x38});    // inputs 2 and 6: 0 and -5
+    EXPECT_EQ(packed[4 * 3 + 3], std::byte{0x3f});        // 0.5f is 0x3f000000
+    EXPECT_EQ(packed[256 + 3 * 4], std::byte{0x80});      // inputs 0 and 4: -8 and 0
+    EXPECT_EQ(packed[256 + 3 * 4 + 2], std::byte{0x38});  // inputs 2 and 6: 0 and -5
 }
 
 TEST(QuantisedMatrix, ScalesThatAreNotFiniteAreTold) {

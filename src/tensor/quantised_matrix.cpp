@@ -103,12 +103,11 @@ float quantise(const MatrixSource& source, const PackedMatrix& shape, std::byte*
                 const float* values = row.data() + g * quantisation.group;
                 std::byte* to = tile + group_offset(shape, g);
                 const float most = largest(values, count);
-                const float scale =
-                    store_scale(shape, nibbles ? most / -8 : std::abs(most) / 127,
-                                to + n * (shape.scale_bytes() / kTileOutputs));
+                const float scale = store_scale(shape, nibbles ? most / -8 : std::abs(most) / 127,
+                                                to + n * (shape.scale_bytes() / kTileOutputs));
                 if (!std::isfinite(scale))
-                    too_large = std::isnan(most) ? std::numeric_limits<float>::infinity()
-                                                 : std::max(too_large, std::abs(most));
+                    too_large =
+                        std::isnan(most) ? std::numeric_limits<float>::infinity() : std::max(too_large, std::abs(most));
                 // A scale that is zero or nearly stands for zeros.
                 const float inverse = 1 / scale;
                 const bool zero = !std::isfinite(inverse) || !std::isfinite(scale);
@@ -129,8 +128,8 @@ float quantise(const MatrixSource& source, const PackedMatrix& shape, std::byte*
 }
 
 int code_of(const PackedMatrix& matrix, std::size_t output, std::size_t input) {
-    const auto byte = std::to_integer<int>(
-        matrix.tile(output / kTileOutputs)[code_offset(matrix, output % kTileOutputs, input)]);
+    const auto byte =
+        std::to_integer<int>(matrix.tile(output / kTileOutputs)[code_offset(matrix, output % kTileOutputs, input)]);
     if (matrix.format == WeightFormat::q8) return byte - 128;
     return (in_high_half(matrix, input) ? byte >> 4 : byte & 15) - 8;
 }

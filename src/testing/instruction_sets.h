@@ -45,14 +45,14 @@ std::vector<KernelForm<Kernel>> available_forms(Kernel portable, Kernel avx2, Ke
 // INKSTONE_AVAILABLE_BF16_FORMS(ops::linear_bf16) that of the same and avx512_bf16::run, INKSTONE_AVAILABLE_INT8_FORMS
 // (ops::linear_int8) and avx512_vnni::run.
 #if defined(__x86_64__)
-#define INKSTONE_AVAILABLE_BF16_FORMS(op)                          \
-    ::inkstone::testing::available_forms<op::Kernel>(              \
-        op::portable::run, op::avx2::run, op::avx512::run,         \
-        ::inkstone::testing::InstructionSet::avx512_bf16, op::avx512_bf16::run)
-#define INKSTONE_AVAILABLE_INT8_FORMS(op)                          \
-    ::inkstone::testing::available_forms<op::Kernel>(              \
-        op::portable::run, op::avx2::run, op::avx512::run,         \
-        ::inkstone::testing::InstructionSet::avx512_vnni, op::avx512_vnni::run)
+#define INKSTONE_AVAILABLE_BF16_FORMS(op)                                                               \
+    ::inkstone::testing::available_forms<op::Kernel>(op::portable::run, op::avx2::run, op::avx512::run, \
+                                                     ::inkstone::testing::InstructionSet::avx512_bf16,  \
+                                                     op::avx512_bf16::run)
+#define INKSTONE_AVAILABLE_INT8_FORMS(op)                                                               \
+    ::inkstone::testing::available_forms<op::Kernel>(op::portable::run, op::avx2::run, op::avx512::run, \
+                                                     ::inkstone::testing::InstructionSet::avx512_vnni,  \
+                                                     op::avx512_vnni::run)
 #define INKSTONE_AVAILABLE_FORMS(op) \
     ::inkstone::testing::available_forms<op::Kernel>(op::portable::run, op::avx2::run, op::avx512::run)
 #else

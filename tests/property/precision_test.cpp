@@ -1,5 +1,5 @@
-// BF16, q8 and q4 against f32 on whole models, stage by stage: how far rounding may lead, which part each word changes, what is
-// reported, and what it saves.
+// BF16, q8 and q4 against f32 on whole models, stage by stage: how far rounding may lead, which part each word changes,
+// what is reported, and what it saves.
 #include <algorithm>
 #include <cmath>
 
@@ -83,8 +83,8 @@ TEST(Precision, Bf16StaysNearF32StageByStage) {
 }
 
 // q8 is off by 1/254 of a group's largest number at most, in weights and in inputs: about 0.4 % of a group's usual
-// number for each, some twenty products one after another in nano's decoder: 2 to 3 %, doubled. q4 has steps of 1/8: 5 to
-// 10 % of a usual weight. tiny's weights are random numbers, far from what rounding averages out in a trained model.
+// number for each, some twenty products one after another in nano's decoder: 2 to 3 %, doubled. q4 has steps of 1/8: 5
+// to 10 % of a usual weight. tiny's weights are random numbers, far from what rounding averages out in a trained model.
 TEST(Precision, Q8AndQ4StayNearF32) {
     const std::pair<PartPrecisions, double> bounds[] = {{{.decoder = Precision::q8, .head = Precision::q8}, 0.06},
                                                         {{.decoder = Precision::q4, .head = Precision::q4}, 0.5}};
@@ -95,7 +95,8 @@ TEST(Precision, Q8AndQ4StayNearF32) {
         const auto found = stages(*quantised, *exact);
         for (std::size_t i = 0; i < found.size(); ++i) {
             const Distance far = distance(found[i].second, expected[i].second);
-            RecordProperty(found[i].first, std::to_string(far.relative));
+            RecordProperty(found[i].first + (precision.head == Precision::q8 ? "_q8" : "_q4"),
+                           std::to_string(far.relative));
             if (std::count(kVisionTaps.begin(), kVisionTaps.end(), found[i].first) != 0) {
                 EXPECT_EQ(far.relative, 0) << found[i].first;
             } else {
@@ -158,7 +159,8 @@ TEST(Precision, WhatReallyRunsIsReported) {
 }
 
 TEST(Precision, Q8OfVisionAndOfKeysAndValuesIsRefused) {
-    for (const PartPrecisions& precision : {PartPrecisions{.vision = Precision::q8}, PartPrecisions{.kv = Precision::q4}}) {
+    for (const PartPrecisions& precision :
+         {PartPrecisions{.vision = Precision::q8}, PartPrecisions{.kv = Precision::q4}}) {
         runtime::EngineOptions options;
         options.precision = precision;
         const auto engine = runtime::Engine::load(kTiny, std::move(options));
@@ -226,7 +228,8 @@ TEST(Precision, TheNanoModelReadsTheExamples) {
         EXPECT_EQ(read(*rounded), expected) << name;
         for (const auto& [engine, bound, format] :
              {std::tuple{q8.get(), 0.02, "q8"}, std::tuple{q4.get(), 0.1, "q4"}}) {
-            const double error = static_cast<double>(edits(read(*engine), expected)) / static_cast<double>(expected.size());
+            const double error =
+                static_cast<double>(edits(read(*engine), expected)) / static_cast<double>(expected.size());
             RecordProperty(std::string(format) + "_" + std::string(name).substr(0, 4), std::to_string(error));
             EXPECT_LE(error, bound) << name << " in " << format;
         }

@@ -369,7 +369,8 @@ Status check_types(const Operator& operation) {
             const std::size_t expected = tensor::is_quantised(matrix.format) ? matrix.quantisation.group : 0;
             if (found != expected || (expected == 0 && tensor::is_quantised(matrix.format)))
                 return refuse("the input's groups are of " + std::to_string(found) + " and a matrix's of " +
-                              std::to_string(expected) + ", expected the same, 64 or 32, or a matrix of f32, bf16 or f16");
+                              std::to_string(expected) +
+                              ", expected the same, 64 or 32, or a matrix of f32, bf16 or f16");
         }
     return {};
 }

@@ -8,12 +8,12 @@ namespace {
 
 // Operators in BF16 arithmetic take their forms from bf16_set, those in integer arithmetic from int8_set, all others
 // from set.
-#define INKSTONE_TABLE(set, bf16_set, int8_set)                                                                          \
-    {                                                                                                          \
-        ops::add::set::run, ops::attention::set::run, ops::attention_bf16::bf16_set::run, ops::gelu::set::run, \
-            ops::layer_norm::set::run, ops::linear::set::run, ops::linear_bf16::bf16_set::run, ops::linear_int8::int8_set::run,                 \
-            ops::multiply::set::run, ops::quantise_rows::set::run, ops::rms_norm::set::run, ops::rotate_half::set::run,                      \
-            ops::round_bf16::bf16_set::run, ops::silu::set::run                                                \
+#define INKSTONE_TABLE(set, bf16_set, int8_set)                                                                      \
+    {                                                                                                                \
+        ops::add::set::run, ops::attention::set::run, ops::attention_bf16::bf16_set::run, ops::gelu::set::run,       \
+            ops::layer_norm::set::run, ops::linear::set::run, ops::linear_bf16::bf16_set::run,                       \
+            ops::linear_int8::int8_set::run, ops::multiply::set::run, ops::quantise_rows::set::run,                  \
+            ops::rms_norm::set::run, ops::rotate_half::set::run, ops::round_bf16::bf16_set::run, ops::silu::set::run \
     }
 
 constexpr KernelTable kPortable = INKSTONE_TABLE(portable, portable, portable);

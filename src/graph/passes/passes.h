@@ -31,9 +31,9 @@ Graph fuse(Graph graph);
 // rounding of weights and inputs. Run after fuse, it finds more values that are written as bf16 at once.
 Graph use_bf16(Graph graph, const std::function<bool(std::string_view stage)>& chosen);
 
-// The products of the stages that `chosen` names compute in integer arithmetic: their matrices are quantised to `format`,
-// whose groups are of 64 or 32 inputs, and each of their inputs is quantised by a node of its own, once for all products
-// that read it. All between products stays f32. Run after fuse.
+// The products of the stages that `chosen` names compute in integer arithmetic: their matrices are quantised to
+// `format`, whose groups are of 64 or 32 inputs, and each of their inputs is quantised by a node of its own, once for
+// all products that read it. All between products stays f32. Run after fuse.
 Graph use_int8(Graph graph, tensor::QuantisedFormat format, const std::function<bool(std::string_view stage)>& chosen);
 
 }  // namespace inkstone::graph::passes

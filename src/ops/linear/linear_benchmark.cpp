@@ -1,8 +1,9 @@
-// Speed of the products' kernels, f32, BF16 and integer arithmetic, beside what this machine can do: a loop of independent
-// multiply-adds in registers, and loops that only read. All are interleaved in one run, so that a change of clock or a
-// neighbour on the machine meets all of them; the best of many short slices counts, and the best of several patterns of
-// reading. cmake --build --preset release --target linear_benchmark
-//   linear_benchmark [f32 | bf16 | int8] [portable | avx2 | avx512 | avx512_vnni | avx512_bf16] [1 | 2] [rows=N] [OUTPUTSxINPUTS]
+// Speed of the products' kernels, f32, BF16 and integer arithmetic, beside what this machine can do: a loop of
+// independent multiply-adds in registers, and loops that only read. All are interleaved in one run, so that a change of
+// clock or a neighbour on the machine meets all of them; the best of many short slices counts, and the best of several
+// patterns of reading. cmake --build --preset release --target linear_benchmark
+//   linear_benchmark [f32 | bf16 | int8] [portable | avx2 | avx512 | avx512_vnni | avx512_bf16] [1 | 2] [rows=N]
+//   [OUTPUTSxINPUTS]
 // each argument narrows what is measured.
 #include <sys/mman.h>
 

@@ -2,11 +2,14 @@
 // One row streams each tile once, all 64 outputs in registers: as fast as memory gives weights. More rows go through a
 // register tile of kRows rows, so that a weight in a register serves all of them, and while they pass, the next tile is
 // prefetched.
+#include "base/simd/dot_bytes.h"
 #include "base/simd/lanes.h"
-#include "ops/linear_int8/dot_bytes.h"
 #include "ops/linear_int8/linear_int8.h"
 
 namespace inkstone::ops::linear_int8::INKSTONE_ISA {
+
+using namespace inkstone::INKSTONE_ISA;
+
 namespace {
 
 constexpr std::size_t kTileLanes = tensor::kTileOutputs / Lanes::kCount;
@@ -14,22 +17,23 @@ constexpr std::size_t kWordBytes = tensor::kTileOutputs * 4;  // of one word of 
 constexpr std::size_t kPrefetchDistance = 2048;               // bytes ahead of a single row's stream
 constexpr std::size_t kCachedBytes = 256 * 1024;              // of inputs that stay in the second-level cache
 
-// Register tiles: rows, and groups of 16 outputs. With groups of inputs an output has an integer and a float sum; Single
-// is for matrices that are one group, where there are only integers until the end.
+// Register tiles: rows, and groups of 16 outputs. With groups of inputs an output has an integer and a float sum;
+// Single is for matrices that are one group, where there are only integers until the end.
 template <std::size_t kTileRows, std::size_t kTileGroups>
 struct Cut {
     static constexpr std::size_t kRows = kTileRows, kGroups = kTileGroups;
 };
 #if defined(INKSTONE_ISA_avx512_vnni)
-constexpr std::size_t kStreamedRows = 3;  // up to which all 64 outputs of a tile pass at once
+// Up to kStreamedRows rows pass a tile once, kStreamedGroups groups of 16 outputs at a time.
+constexpr std::size_t kStreamedRows = 3, kStreamedGroups = 4;
 using Grouped = Cut<6, 2>;
 using Single = Cut<6, 4>;
 #elif defined(INKSTONE_ISA_avx512)
-constexpr std::size_t kStreamedRows = 1;
+constexpr std::size_t kStreamedRows = 1, kStreamedGroups = 4;
 using Grouped = Cut<5, 2>;
 using Single = Cut<5, 4>;
 #else
-constexpr std::size_t kStreamedRows = 1;
+constexpr std::size_t kStreamedRows = 1, kStreamedGroups = 2;  // no more fit 16 registers
 using Grouped = Cut<3, 1>;
 using Single = Cut<3, 1>;
 #endif
@@ -59,6 +63,8 @@ template <bool kNibbles, bool kSingle, std::size_t kRows, std::size_t kGroups, b
 [[gnu::noinline]] void multiply_block(const Arguments& arguments, std::size_t t, std::size_t first_row,
                                       std::size_t first_group, Prefetch prefetch) {
     constexpr std::size_t kWordInputs = kNibbles ? 8 : 4;
+    // The stream of few rows goes to the first-level cache; a tile that comes later is too large for it.
+    constexpr int kNear = kRows <= kStreamedRows ? 3 : 2;
     const tensor::PackedMatrix& weight = arguments.weight;
     const std::size_t x_stride = arguments.x_stride, y_stride = arguments.y_stride;
     const std::size_t first_output = t * tensor::kTileOutputs + first_group * Lanes::kCount;
@@ -75,7 +81,11 @@ template <bool kNibbles, bool kSingle, std::size_t kRows, std::size_t kGroups, b
 #pragma GCC unroll 8
     for (std::size_t r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
-        for (std::size_t g = 0; g < kGroups; ++g) sums[r][g] = Lanes::zero();
+        for (std::size_t g = 0; g < kGroups; ++g) {
+            sums[r][g] = Lanes::zero();
+            // Where the sums will go: the stores at the end would wait for memory.
+            if (kRows > 1) __builtin_prefetch(y + r * y_stride + g * Lanes::kCount, 1, 3);
+        }
 
     const std::size_t groups = kSingle ? 1 : weight.quantisation.groups(weight.inputs);
     const std::size_t scale_bytes = weight.scale_bytes();
@@ -96,7 +106,7 @@ template <bool kNibbles, bool kSingle, std::size_t kRows, std::size_t kGroups, b
     const std::byte* weights = weight.tile(t);
     for (std::size_t group = 0; group < groups; ++group) {
         const std::byte* group_scales = weights;
-        __builtin_prefetch(prefetch.begin, 0, 3);
+        __builtin_prefetch(prefetch.begin, 0, kNear);
         prefetch.begin += prefetch.group_step;
         weights += scale_bytes + first_group * 64;
         Sums totals[kRows][kGroups];
@@ -110,8 +120,8 @@ template <bool kNibbles, bool kSingle, std::size_t kRows, std::size_t kGroups, b
         const std::size_t words = left < group_words ? left : group_words;
         left -= words;
         for (std::size_t word = 0; word < words; ++word) {
-            __builtin_prefetch(prefetch.begin, 0, 3);
-            __builtin_prefetch(prefetch.begin + prefetch.second, 0, 3);
+            __builtin_prefetch(prefetch.begin, 0, kNear);
+            __builtin_prefetch(prefetch.begin + prefetch.second, 0, kNear);
             prefetch.begin += prefetch.step;
             Raw raw[kGroups];
 #pragma GCC unroll 4
@@ -138,7 +148,7 @@ template <bool kNibbles, bool kSingle, std::size_t kRows, std::size_t kGroups, b
 #pragma GCC unroll 4
         for (std::size_t g = 0; g < kGroups; ++g) {
             const std::size_t lane = (first_group + g) * Lanes::kCount;
-            Lanes scale = half_scales ? inkstone::INKSTONE_ISA::widen_half(group_scales + lane * 2)
+            Lanes scale = half_scales ? widen_half(group_scales + lane * 2)
                                       : Lanes::load(reinterpret_cast<const float*>(group_scales + lane * 4));
             if (kNibbles) scale = scale * Lanes::of(0.0625f);
 #pragma GCC unroll 8
@@ -191,9 +201,10 @@ template <bool kNibbles, bool kSingle, class Cut>
                                      std::size_t first_row, std::size_t end_row) {
     const std::size_t rows = end_row - first_row;
     if (rows <= kStreamedRows) {
-        multiply_rows<kNibbles, kSingle, kTileLanes, kStreamedRows>(
-            arguments, t, first_row, rows, 0,
-            {arguments.weight.tile(t) + kPrefetchDistance, 128, kWordBytes, arguments.weight.scale_bytes()});
+        for (std::size_t group = 0; group < kTileLanes; group += kStreamedGroups)
+            multiply_rows<kNibbles, kSingle, kStreamedGroups, kStreamedRows>(
+                arguments, t, first_row, rows, group,
+                {arguments.weight.tile(t) + kPrefetchDistance, 128, kWordBytes, arguments.weight.scale_bytes()});
         return;
     }
     // The passes over this tile prefetch the next: its lines, of which there are kTileLanes for each word, are shared
@@ -243,10 +254,10 @@ void run(const Arguments& arguments, std::size_t first_row, std::size_t end_row,
     const bool single = arguments.weight.quantisation.group == 0;
     if (arguments.weight.format == tensor::WeightFormat::q4)
         (single ? multiply<true, true, Single> : multiply<true, false, Grouped>)(arguments, first_row, end_row,
-                                                                                first_tile, end_tile);
+                                                                                 first_tile, end_tile);
     else
         (single ? multiply<false, true, Single> : multiply<false, false, Grouped>)(arguments, first_row, end_row,
-                                                                                  first_tile, end_tile);
+                                                                                   first_tile, end_tile);
 }
 
 }  // namespace inkstone::ops::linear_int8::INKSTONE_ISA

@@ -96,7 +96,8 @@ TEST(LinearInt8, EqualsReferenceAtRaggedSizes) {
         for (const std::size_t inputs : {0, 1, 3, 4, 5, 8, 31, 33, 64, 71, 200})
             for (const std::size_t rows : {1, 2, 7, 26}) check(format, rows, 80, inputs, inputs % 2 == 0);
         for (const std::size_t outputs : {1, 15, 16, 17, 33, 63, 64, 65, 130}) check(format, 4, outputs, 96, true);
-        for (const std::size_t rows : {0, 3, 4, 5, 6, 8, 9, 11, 12, 13, 15, 16, 17, 18, 19}) check(format, rows, 64, 64, false);
+        for (const std::size_t rows : {0, 3, 4, 5, 6, 8, 9, 11, 12, 13, 15, 16, 17, 18, 19})
+            check(format, rows, 64, 64, false);
     }
 }
 
@@ -119,11 +120,8 @@ TEST(LinearInt8, LargestCodesAreExact) {
             std::vector<float> ones(2 * kInputs, 1.0f);
             std::fill(ones.begin() + kInputs, ones.end(), -1.0f);
             const std::vector<std::byte> x = quantised_rows(ones, 2, row, row.bytes());
-            const Arguments arguments{.x = x.data(),
-                                      .weight = weights.matrix(),
-                                      .rows = 2,
-                                      .x_stride = row.bytes(),
-                                      .y_stride = kOutputs};
+            const Arguments arguments{
+                .x = x.data(), .weight = weights.matrix(), .rows = 2, .x_stride = row.bytes(), .y_stride = kOutputs};
             expect_forms_equal_reference(arguments);
             std::vector<float> y(2 * kOutputs);
             Arguments direct = arguments;

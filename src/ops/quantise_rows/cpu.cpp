@@ -38,10 +38,11 @@ INKSTONE_INLINE void each_vector(const float* x, std::size_t count, Work work) {
 
 void quantise_group(const float* x, std::size_t count, std::byte* codes, std::byte* scale_at, std::byte* offset_at) {
     Words most = {};
-    each_vector(x, count, [&](Floats vector, std::size_t, std::size_t) __attribute__((always_inline)) {
-        const Words magnitude = reinterpret_cast<Words>(vector) & 0x7fffffff;
-        most = magnitude > most ? magnitude : most;
-    });
+    each_vector(
+        x, count, [&](Floats vector, std::size_t, std::size_t) __attribute__((always_inline)) {
+            const Words magnitude = reinterpret_cast<Words>(vector) & 0x7fffffff;
+            most = magnitude > most ? magnitude : most;
+        });
     std::int32_t most_bits = 0;
     for (std::size_t j = 0; j < kCount; ++j) most_bits = most[j] > most_bits ? most[j] : most_bits;
     float largest;
@@ -56,16 +57,17 @@ void quantise_group(const float* x, std::size_t count, std::byte* codes, std::by
         scale = largest / 127.0f;
         const float inverse = 127.0f / largest;
         Words sums = {};
-        each_vector(x, count, [&](Floats vector, std::size_t i, std::size_t n) __attribute__((always_inline)) {
-            const Floats shifted = vector * inverse + kRounding;
-            const Words code = reinterpret_cast<Words>(shifted) - kRoundingBits;
-            sums += code;
-            const Bytes bytes = __builtin_convertvector(code, Bytes);
-            if (n == kCount)
-                __builtin_memcpy(codes + i, &bytes, sizeof bytes);
-            else
-                __builtin_memcpy(codes + i, &bytes, n);
-        });
+        each_vector(
+            x, count, [&](Floats vector, std::size_t i, std::size_t n) __attribute__((always_inline)) {
+                const Floats shifted = vector * inverse + kRounding;
+                const Words code = reinterpret_cast<Words>(shifted) - kRoundingBits;
+                sums += code;
+                const Bytes bytes = __builtin_convertvector(code, Bytes);
+                if (n == kCount)
+                    __builtin_memcpy(codes + i, &bytes, sizeof bytes);
+                else
+                    __builtin_memcpy(codes + i, &bytes, n);
+            });
         std::int32_t sum = 0;
         for (std::size_t j = 0; j < kCount; ++j) sum += sums[j];
         offset = -128 * sum;

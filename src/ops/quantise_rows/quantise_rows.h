@@ -1,8 +1,8 @@
 // Quantise rows to int8: each group of a row is divided by a scale of its own. With m the largest magnitude of a group:
 //   scale = m / 127, code[i] = x[i] * (127 / m) rounded to the nearest, ties to even: -127 .. 127
 // each operation rounded to float. A group with m below 2^-100 has scale 0 and codes 0; a group with an infinity or a
-// NaN has a NaN as scale and codes 0, so that what is computed from it is NaN. Rows are written as tensor/quantised_row.h
-// says. A row's result depends on that row alone.
+// NaN has a NaN as scale and codes 0, so that what is computed from it is NaN. Rows are written as
+// tensor/quantised_row.h says. A row's result depends on that row alone.
 #pragma once
 
 #include <cstddef>

@@ -75,8 +75,8 @@ void check(const std::vector<float>& x, std::size_t rows, std::size_t width, std
     Arguments arguments{x.data(), expected.data(), row, rows, x_stride, y_stride};
     reference(arguments);
     for (const auto& form : INKSTONE_AVAILABLE_FORMS(ops::quantise_rows)) {
-        SCOPED_TRACE(name_of(form.set) + ": " + std::to_string(rows) + " x " + std::to_string(width) + " in groups of " +
-                     std::to_string(group));
+        SCOPED_TRACE(name_of(form.set) + ": " + std::to_string(rows) + " x " + std::to_string(width) +
+                     " in groups of " + std::to_string(group));
         // Rows in two parts; what lies between rows must not be touched.
         std::vector<std::byte> y(rows * y_stride, kUntouched);
         arguments.y = y.data();

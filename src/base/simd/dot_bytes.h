@@ -1,7 +1,8 @@
-// Dot products of bytes for linear_int8: sixteen outputs side by side, of each a word of four unsigned weights, times
-// one word of four signed inputs, added to sixteen 32-bit sums. One instruction with AVX-512 VNNI; elsewhere bytes are
-// widened to 16 bits and multiplied in pairs (vpmaddubsw would saturate); portable code multiplies 32-bit numbers. All
-// are exact, so they are equal. Included by cpu.cpp, once per instruction set. What each part defines:
+// Dot products of bytes for kernels (src/ops/linear_int8): sixteen outputs side by side, of each a word of four
+// unsigned weights, times one word of four signed inputs, added to sixteen 32-bit sums. One instruction with AVX-512
+// VNNI; elsewhere bytes are widened to 16 bits and multiplied in pairs (vpmaddubsw would saturate); portable code
+// multiplies 32-bit numbers. All are exact, so they are equal. Included by cpu.cpp, once per instruction set. What each
+// part defines:
 //   Raw, load_raw(p)             64 bytes of weights
 //   low_nibbles, high_nibbles    the nibbles of a Raw in the upper halves of its bytes
 //   Weights, weights_of(raw)     made ready for products
@@ -16,9 +17,7 @@
 
 #include "base/simd/lanes.h"
 
-namespace inkstone::ops::linear_int8::INKSTONE_ISA {
-
-using inkstone::INKSTONE_ISA::Lanes;
+namespace inkstone::INKSTONE_ISA {
 
 INKSTONE_INLINE std::int32_t word_at(const std::byte* p) {
     std::int32_t word;
@@ -31,16 +30,15 @@ constexpr std::int32_t kShiftBits = 0x4b400000;
 
 #if defined(INKSTONE_ISA_avx512) || defined(INKSTONE_ISA_avx512_vnni)
 
-constexpr __mmask16 kAll = 0xffff;
 using Raw = __m512i;
 struct Sums {
     __m512i v;
 };
 INKSTONE_INLINE Raw load_raw(const std::byte* p) { return _mm512_loadu_si512(p); }
 INKSTONE_INLINE Raw high_nibbles(Raw raw) { return _mm512_and_si512(raw, _mm512_set1_epi8(static_cast<char>(0xf0))); }
-INKSTONE_INLINE Raw low_nibbles(Raw raw) { return high_nibbles(_mm512_maskz_slli_epi32(kAll, raw, 4)); }
+INKSTONE_INLINE Raw low_nibbles(Raw raw) { return high_nibbles(_mm512_maskz_slli_epi32(kAllLanes, raw, 4)); }
 INKSTONE_INLINE Sums begin(std::int32_t x) { return {_mm512_set1_epi32(x)}; }
-INKSTONE_INLINE Lanes lanes_of(Sums sums) { return {_mm512_maskz_cvtepi32_ps(kAll, sums.v)}; }
+INKSTONE_INLINE Lanes lanes_of(Sums sums) { return {_mm512_maskz_cvtepi32_ps(kAllLanes, sums.v)}; }
 INKSTONE_INLINE Sums begin_small(std::int32_t x) {
     return {_mm512_add_epi32(_mm512_set1_epi32(x), _mm512_set1_epi32(kShiftBits))};
 }
@@ -126,12 +124,12 @@ INKSTONE_INLINE Lanes bits_of(Sums sums) { return {_mm256_castsi256_ps(sums.low)
 
 #else
 
-using Quad32 [[gnu::vector_size(16)]] = std::int32_t;
+using WordQuad [[gnu::vector_size(16)]] = std::int32_t;
 struct Raw {
-    Quad32 quads[4];
+    WordQuad quads[4];
 };
 struct Sums {
-    Quad32 quads[4];
+    WordQuad quads[4];
 };
 using Weights = Raw;
 struct Inputs {
@@ -143,11 +141,11 @@ INKSTONE_INLINE Raw load_raw(const std::byte* p) {
     return raw;
 }
 INKSTONE_INLINE Raw high_nibbles(Raw raw) {
-    for (Quad32& quad : raw.quads) quad &= static_cast<std::int32_t>(0xf0f0f0f0u);
+    for (WordQuad& quad : raw.quads) quad &= static_cast<std::int32_t>(0xf0f0f0f0u);
     return raw;
 }
 INKSTONE_INLINE Raw low_nibbles(Raw raw) {
-    for (Quad32& quad : raw.quads) quad <<= 4;
+    for (WordQuad& quad : raw.quads) quad <<= 4;
     return high_nibbles(raw);
 }
 INKSTONE_INLINE Weights weights_of(Raw raw) { return raw; }
@@ -157,7 +155,7 @@ INKSTONE_INLINE Inputs inputs_at(const std::byte* p) {
     return inputs;
 }
 INKSTONE_INLINE Sums begin(std::int32_t x) {
-    const Quad32 quad = {x, x, x, x};
+    const WordQuad quad = {x, x, x, x};
     return {{quad, quad, quad, quad}};
 }
 INKSTONE_INLINE void accumulate(Sums& sums, Weights weights, Inputs inputs) {
@@ -181,4 +179,4 @@ INKSTONE_INLINE Lanes bits_of(Sums sums) {
 
 INKSTONE_INLINE Lanes lanes_of_small(Sums sums) { return bits_of(sums) - Lanes::of(kShift); }
 
-}  // namespace inkstone::ops::linear_int8::INKSTONE_ISA
+}  // namespace inkstone::INKSTONE_ISA
