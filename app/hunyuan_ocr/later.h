@@ -38,7 +38,7 @@ inline constexpr std::array kLaterOptions{
 };
 
 inline constexpr std::array<std::string_view, 2> kLaterBackends{"vulkan", "auto"};
-inline constexpr std::array<std::string_view, 4> kLaterPrecisions{"q8", "q4", "mixed", "auto"};
+inline constexpr std::array<std::string_view, 2> kLaterPrecisions{"mixed", "auto"};
 inline constexpr std::array<std::string_view, 1> kLaterParts{"draft"};  // of --precision
 inline constexpr std::array<std::string_view, 3> kLaterStrategies{"dflash", "mtp", "eagle"};
 inline constexpr std::array<std::string_view, 1> kLaterSubcommands{"serve"};

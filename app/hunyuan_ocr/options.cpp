@@ -55,13 +55,14 @@ const Choice<hunyuan_ocr::Strategy, 2> kStrategies{
     "--strategy",
     {{{"ar", hunyuan_ocr::Strategy::ar}, {"lookahead", hunyuan_ocr::Strategy::lookahead}}},
     kLaterStrategies};
-const Choice<hunyuan_ocr::InstructionSet, 6> kInstructionSets{
+const Choice<hunyuan_ocr::InstructionSet, 7> kInstructionSets{
     "--instruction-set",
     {{{"auto", hunyuan_ocr::InstructionSet::automatic},
       {"reference", hunyuan_ocr::InstructionSet::reference},
       {"portable", hunyuan_ocr::InstructionSet::portable},
       {"avx2", hunyuan_ocr::InstructionSet::avx2},
       {"avx512", hunyuan_ocr::InstructionSet::avx512},
+      {"avx512_vnni", hunyuan_ocr::InstructionSet::avx512_vnni},
       {"avx512_bf16", hunyuan_ocr::InstructionSet::avx512_bf16}}},
     {}};
 
@@ -88,11 +89,14 @@ void declare(CLI::App& app, RawOptions& raw) {
     value("--backend", raw.backend, "cpu", "what computes", "Model");
     value("--precision", raw.precision, "f32",
           "arithmetic: f32 (default) follows the official implementation, bf16 is\n"
-          "faster; of parts: vision=bf16,decoder=f32,head=f32,kv=f32",
+          "faster, q8 and q4 smaller too; of parts:\n"
+          "vision=bf16,decoder=q8,head=q8,kv=f32",
           "Model");
     value("--threads", raw.threads, "N", "threads (default: physical cores)", "Model");
     value("--instruction-set", raw.instruction_set, "SET",
-          "auto (default), reference, portable, avx2, avx512 or avx512_bf16;\nthe text is the same with each", "Model");
+          "auto (default), reference, portable, avx2, avx512, avx512_vnni or avx512_bf16;\nthe text is the same with "
+          "each",
+          "Model");
     value("--memory-limit", raw.memory_limit, "SIZE", "refuse a page that needs more memory (512M, 2G)", "Model");
     value("--min-pixels", raw.min_pixels, "N", "enlarge smaller pictures to N pixels (default: the model's)",
           "Picture");

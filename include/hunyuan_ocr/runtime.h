@@ -106,12 +106,20 @@ HUNYUAN_OCR_API Prompt text(std::string prompt);
 enum class Backend { cpu };
 // f32: FP32 arithmetic, weights kept losslessly: follows the official implementation. bf16: weights, inputs of
 // products, keys and values rounded to bfloat16, sums in FP32: faster, and other words where two are nearly equally
-// likely.
-enum class Precision { f32, bf16 };
-// Of each part; one precision stands for all of them. kv: keys and values that the decoder keeps.
+// likely. q8 and q4: weights of the decoder and the head in 8 or 4 bits, quantised when they are loaded, inputs of
+// products in 8 bits: less memory, faster, and further from f32.
+enum class Precision { f32, bf16, q8, q4 };
+// Of each part; one precision stands for all of them, q8 and q4 for the decoder and the head, with bf16 elsewhere. kv:
+// keys and values that the decoder keeps. Loading refuses q8 and q4 for vision and kv (ErrorCode::unsupported).
 struct PartPrecisions {
-    PartPrecisions(Precision all = Precision::f32) : vision(all), decoder(all), head(all), kv(all) {}
+    PartPrecisions(Precision all = Precision::f32)
+        : vision(at_least_bf16(all)), decoder(all), head(all), kv(at_least_bf16(all)) {}
     Precision vision, decoder, head, kv;
+
+private:
+    static Precision at_least_bf16(Precision precision) {
+        return precision == Precision::f32 ? precision : Precision::bf16;
+    }
 };
 // How tokens are found; the text is the same with each. ar: one a step. lookahead: what followed the last time when
 // prompt or answer ended in the same words is verified as a block, where that is expected to be faster; pays on tables
@@ -125,6 +133,7 @@ enum class InstructionSet {
     portable,
     avx2,
     avx512,
+    avx512_vnni,
     avx512_bf16
 };  // automatic: the best this CPU has
 

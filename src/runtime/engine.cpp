@@ -56,6 +56,10 @@ bool every_stage(std::string_view) { return true; }
 bool is_head(std::string_view stage) { return stage == "lm_head"; }
 bool is_decoder(std::string_view stage) { return !is_head(stage); }
 
+// How precisions q8 and q4 keep weights.
+constexpr tensor::QuantisedFormat kQ8{tensor::WeightFormat::q8, {64, tensor::ScaleType::f16}},
+    kQ4{tensor::WeightFormat::q4, {32, tensor::ScaleType::f16}};
+
 // A larger arena of the vision tower is given back after each picture: taking it anew costs little beside the work.
 constexpr std::uint64_t kArenaKept = std::uint64_t{64} << 20;
 
@@ -125,25 +129,35 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::filesystem::path& folder
     INKSTONE_TRY(const auto weights, model::Weights::open(checkpoint, config));
     INKSTONE_TRY(auto vision_graph, model::vision_graph(config, weights));
     INKSTONE_TRY(auto text_graph, model::text_graph(config, weights));
-    const std::uint64_t least_vision = inkstone::module::Weights::least_bytes(vision_graph),
-                        least_text = inkstone::module::Weights::least_bytes(text_graph);
-    INKSTONE_CHECK(engine->check_weights(least_vision + least_text));
     if (chosen.fuse) {
         vision_graph = graph::passes::fuse(std::move(vision_graph));
         text_graph = graph::passes::fuse(std::move(text_graph));
     }
     const PartPrecisions& precision = chosen.precision;
+    for (const auto& [part, name] : {std::pair{precision.vision, "vision"}, std::pair{precision.kv, "kv"}})
+        if (part == Precision::q8 || part == Precision::q4)
+            return Error{ErrorCode::unsupported, "load", "precision",
+                         std::string(name) + " is " + (part == Precision::q8 ? "q8" : "q4") +
+                             ", expected f32 or bf16; q8 and q4 are for decoder and head"};
     if (precision.vision == Precision::bf16) {
         vision_graph = graph::passes::use_bf16(std::move(vision_graph), every_stage);
         vision_graph.kv.storage = tensor::KvStorage::bf16;
         INKSTONE_CHECK(tensor::check(vision_graph.kv));
     }
-    if (precision.decoder == Precision::bf16) text_graph = graph::passes::use_bf16(std::move(text_graph), is_decoder);
-    if (precision.head == Precision::bf16) text_graph = graph::passes::use_bf16(std::move(text_graph), is_head);
+    const auto lower = [&](Precision part, bool (*in_part)(std::string_view stage)) {
+        if (part == Precision::bf16) text_graph = graph::passes::use_bf16(std::move(text_graph), in_part);
+        if (part == Precision::q8) text_graph = graph::passes::use_int8(std::move(text_graph), kQ8, in_part);
+        if (part == Precision::q4) text_graph = graph::passes::use_int8(std::move(text_graph), kQ4, in_part);
+    };
+    lower(precision.decoder, is_decoder);
+    lower(precision.head, is_head);
     if (precision.kv == Precision::bf16) {
         text_graph.kv.storage = tensor::KvStorage::bf16;
         INKSTONE_CHECK(tensor::check(text_graph.kv));
     }
+    const std::uint64_t least_vision = inkstone::module::Weights::least_bytes(vision_graph),
+                        least_text = inkstone::module::Weights::least_bytes(text_graph);
+    INKSTONE_CHECK(engine->check_weights(least_vision + least_text));
     INKSTONE_TRY(engine->backend_, backend::cpu::CpuBackend::create(chosen.instruction_set, chosen.threads));
     backend::Backend& backend = *engine->backend_;
 

@@ -28,9 +28,10 @@
 
 namespace inkstone::runtime {
 
-enum class Precision : std::uint8_t { f32, bf16 };
+enum class Precision : std::uint8_t { f32, bf16, q8, q4 };
 enum class Strategy : std::uint8_t { ar, lookahead };
-// Arithmetic of each part; kv is the storage of the decoder's keys and values.
+// Arithmetic of each part; kv is the storage of the decoder's keys and values. q8 and q4 are for the decoder and the
+// head; of vision and kv they are refused at load.
 struct PartPrecisions {
     Precision vision = Precision::f32, decoder = Precision::f32, head = Precision::f32, kv = Precision::f32;
 };

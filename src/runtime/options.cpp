@@ -22,6 +22,8 @@ backend::cpu::InstructionSet instruction_set(hunyuan_ocr::InstructionSet wanted)
             return InstructionSet::avx2;
         case hunyuan_ocr::InstructionSet::avx512:
             return InstructionSet::avx512;
+        case hunyuan_ocr::InstructionSet::avx512_vnni:
+            return InstructionSet::avx512_vnni;
         case hunyuan_ocr::InstructionSet::avx512_bf16:
             return InstructionSet::avx512_bf16;
         case hunyuan_ocr::InstructionSet::automatic:
@@ -82,7 +84,17 @@ EngineOptions engine_options(const hunyuan_ocr::RuntimeOptions& options) {
     EngineOptions engine;
     engine.instruction_set = instruction_set(options.instruction_set);
     const auto precision = [](hunyuan_ocr::Precision of_part) {
-        return of_part == hunyuan_ocr::Precision::bf16 ? Precision::bf16 : Precision::f32;
+        switch (of_part) {
+            case hunyuan_ocr::Precision::f32:
+                return Precision::f32;
+            case hunyuan_ocr::Precision::bf16:
+                return Precision::bf16;
+            case hunyuan_ocr::Precision::q8:
+                return Precision::q8;
+            case hunyuan_ocr::Precision::q4:
+                return Precision::q4;
+        }
+        return Precision::f32;
     };
     engine.precision = {precision(options.precision.vision), precision(options.precision.decoder),
                         precision(options.precision.head), precision(options.precision.kv)};

@@ -6,8 +6,8 @@
 
 namespace inkstone::testing {
 
-// Of float multiply-adds in the form's set, or of BF16 dot products in avx512_bf16, which only operators in BF16
-// arithmetic have.
+// Of float multiply-adds in the form's set, of BF16 dot products in avx512_bf16, of byte dot products in avx512_vnni:
+// only operators in those arithmetics have these forms.
 inline backend::cpu::PeakLoop peak_loop(InstructionSet set) {
     using backend::cpu::Arithmetic;
     using Set = backend::cpu::InstructionSet;
@@ -18,6 +18,8 @@ inline backend::cpu::PeakLoop peak_loop(InstructionSet set) {
             return *backend::cpu::peak_loop(Arithmetic::f32, Set::avx2);
         case InstructionSet::avx512:
             return *backend::cpu::peak_loop(Arithmetic::f32, Set::avx512);
+        case InstructionSet::avx512_vnni:
+            return *backend::cpu::peak_loop(Arithmetic::int8, Set::avx512_vnni);
         case InstructionSet::avx512_bf16:
             return *backend::cpu::peak_loop(Arithmetic::bf16, Set::avx512_bf16);
     }

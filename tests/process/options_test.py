@@ -22,7 +22,7 @@ class Refusals(CommandTest):
 
     def test_values_of_later_versions_are_refused_by_name(self):
         for option, now, values in (("--backend", "cpu", ("vulkan", "auto")),
-                                    ("--precision", "f32, bf16", ("q8", "q4", "mixed", "auto", "vision=bf16,kv=q8")),
+                                    ("--precision", "f32, bf16", ("mixed", "auto", "vision=bf16,kv=q8", "vision=q4")),
                                     ("--strategy", "ar, lookahead", ("dflash", "mtp", "eagle"))):
             for value in values:
                 with self.subTest(f"{option} {value}"):
@@ -47,7 +47,7 @@ class Refusals(CommandTest):
     def test_unknown_values_name_the_known_ones(self):
         self.assert_refused(run("--backend", "cuda", PAGE), "cuda", "cpu")
         self.assert_refused(run("--repetition-guard", "maybe", PAGE), "--repetition-guard maybe", "on, off")
-        self.assert_refused(run("--instruction-set", "sse", PAGE), "sse", "auto, reference, portable, avx2, avx512, avx512_bf16")
+        self.assert_refused(run("--instruction-set", "sse", PAGE), "sse", "auto, reference, portable, avx2, avx512, avx512_vnni, avx512_bf16")
 
     def test_precisions_of_parts_that_do_not_fit(self):
         for value, *said in (("f16", "f16 is not known", "f32, bf16"),

@@ -86,6 +86,9 @@ void run(const Arguments& arguments, std::size_t first_row, std::size_t end_row,
         case tensor::WeightFormat::f16:
             Tile::run<HalfWeights>(arguments, first_row, end_row, first_tile, end_tile);
             break;
+        case tensor::WeightFormat::q8:
+        case tensor::WeightFormat::q4:
+            break;  // ops/linear_int8
     }
 }
 

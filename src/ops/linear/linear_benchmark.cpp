@@ -1,8 +1,9 @@
-// Speed of the products' kernels, f32 and BF16 arithmetic, beside what this machine can do: a loop of independent
-// multiply-adds in registers, and loops that only read. All are interleaved in one run, so that a change of clock or a
-// neighbour on the machine meets all of them; the best of many short slices counts, and the best of several patterns of
-// reading. cmake --build --preset release --target linear_benchmark
-//   linear_benchmark [f32 | bf16] [portable | avx2 | avx512 | avx512_bf16] [1 | 2] [rows=N] [OUTPUTSxINPUTS]
+// Speed of the products' kernels, f32, BF16 and integer arithmetic, beside what this machine can do: a loop of
+// independent multiply-adds in registers, and loops that only read. All are interleaved in one run, so that a change of
+// clock or a neighbour on the machine meets all of them; the best of many short slices counts, and the best of several
+// patterns of reading. cmake --build --preset release --target linear_benchmark
+//   linear_benchmark [f32 | bf16 | int8] [portable | avx2 | avx512 | avx512_vnni | avx512_bf16] [1 | 2] [rows=N]
+//   [OUTPUTSxINPUTS]
 // each argument narrows what is measured.
 #include <sys/mman.h>
 
@@ -23,6 +24,8 @@
 #include "backend/cpu/limits/read_patterns.h"
 #include "ops/linear/linear.h"
 #include "ops/linear_bf16/linear_bf16.h"
+#include "ops/linear_int8/linear_int8.h"
+#include "ops/quantise_rows/quantise_rows.h"
 #include "testing/buffers.h"
 #include "testing/instruction_sets.h"
 #include "testing/packed_weights.h"
@@ -156,6 +159,7 @@ struct Case {
     tensor::WeightFormat format;
     ProductShape shape;
     std::size_t rows;
+    tensor::Quantisation quantisation = {};
 };
 
 // Weights in as many copies as do not fit into any cache: decoding finds every weight in memory.
@@ -219,7 +223,7 @@ double quantile(std::vector<double>& values, double sign) {
 template <class Run>
 void measure(const Case& what, InstructionSet set, const cpu::PeakLoop& loop, Team& team, Run run) {
     const auto [outputs, inputs] = what.shape;
-    Copies copies({what.format, outputs, inputs, nullptr});
+    Copies copies({what.format, outputs, inputs, nullptr, what.quantisation});
     const double bytes = static_cast<double>(copies.matrix(0).bytes());
     const double operations = 2.0 * static_cast<double>(what.rows * outputs * inputs);
     std::vector<double> times, arithmetic_rates;
@@ -277,6 +281,20 @@ void measure_bf16(const Case& what, const testing::KernelForm<ops::linear_bf16::
             });
 }
 
+void measure_int8(const Case& what, const testing::KernelForm<ops::linear_int8::Kernel>& form, Team& team) {
+    const auto [outputs, inputs] = what.shape;
+    const std::vector<float> floats = testing::random_floats(what.rows * inputs, 2);
+    const tensor::QuantisedRow row{inputs, what.quantisation.group};
+    const auto x = large_pages<std::byte>(what.rows * row.bytes());
+    const auto y = large_pages<float>(what.rows * outputs);
+    ops::quantise_rows::reference({floats.data(), x.get(), row, what.rows, inputs, row.bytes()});
+    measure(what, form.set, testing::peak_loop(form.set), team, [&, outputs = outputs](const auto& matrix, Team& threads) {
+        return time_product(
+            form.run, ops::linear_int8::Arguments{x.get(), y.get(), matrix, nullptr, what.rows, row.bytes(), outputs},
+            threads);
+    });
+}
+
 // All cases of one arithmetic that the filter lets through.
 template <class Form, class Measure>
 void measure_all(const char* arithmetic, const std::vector<Form>& forms, const Filter& filter, Measure measure_case) {
@@ -311,7 +329,7 @@ int main(int argument_count, char** arguments) {
         const std::string argument = arguments[i];
         ProductShape shape{};
         std::size_t rows = 0;
-        if (argument == "f32" || argument == "bf16")
+        if (argument == "f32" || argument == "bf16" || argument == "int8")
             filter.arithmetic = argument;
         else if (argument == "1" || argument == "2")
             filter.threads = argument == "1" ? 1 : 2;
@@ -339,5 +357,20 @@ int main(int argument_count, char** arguments) {
                 [](Case what, const auto& form, Team& team) {
                     what.name = "bf16 x bf16";
                     measure_bf16(what, form, team);
+                });
+    measure_all("int8", INKSTONE_AVAILABLE_INT8_FORMS(ops::linear_int8), filter,
+                [](Case what, const auto& form, Team& team) {
+                    using tensor::ScaleType, tensor::WeightFormat;
+                    constexpr std::pair<tensor::QuantisedFormat, const char*> kFormats[] = {
+                        {{WeightFormat::q8, {0, ScaleType::f32}}, "q8 per channel  "},
+                        {{WeightFormat::q8, {64, ScaleType::f16}}, "q8, groups of 64"},
+                        {{WeightFormat::q8, {32, ScaleType::f16}}, "q8, groups of 32"},
+                        {{WeightFormat::q4, {32, ScaleType::f16}}, "q4, groups of 32"}};
+                    for (const auto& [format, name] : kFormats) {
+                        what.format = format.format;
+                        what.quantisation = format.quantisation;
+                        what.name = name;
+                        measure_int8(what, form, team);
+                    }
                 });
 }
