@@ -43,7 +43,7 @@ std::size_t left_of(std::size_t stack_bytes) {
 TEST(Stack, WhatIsLeft) {
     for (const std::size_t bytes : {std::size_t{256} << 10, std::size_t{1} << 20}) {
         EXPECT_LT(left_of(bytes), 4 * bytes);  // the C library may lend a larger one that it kept
-#if !defined(__SANITIZE_THREAD__)  // which keeps its own data of each thread there
+#if !defined(__SANITIZE_THREAD__)              // which keeps its own data of each thread there
         EXPECT_GT(left_of(bytes), bytes - (std::size_t{32} << 10));
 #endif
     }

@@ -3,28 +3,33 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
 #include "generate/decoder.h"
 #include "generate/repetition.h"
-#include "generate/sampler.h"
+#include "generate/sampler/sampler.h"
 #include "generate/sequence.h"
 #include "generate/strategy.h"
 
 namespace inkstone::generate {
 
-enum class Finish : std::uint8_t { stop, length, repetition, context_full, cancelled };
+// Why an answer ended. docs/generation.md explains each.
+enum class Finish : std::uint8_t { stop, length, repetition, context_full, cancelled, time_limit };
 
-struct GeneratorOptions {
+// How tokens are chosen, and when the answer ends.
+struct GeneratorOptions : SamplerOptions {
     std::vector<std::int32_t> stop_ids;
     std::size_t max_new_tokens = 0;
     std::size_t context_length = 0;  // the most tokens of prompt and answer together
-    float repetition_penalty = 1;
     // Asked after each token of the answer: when its tail counts as a loop. Nothing set: never.
     std::function<RepetitionLimits()> repetition_limits;
     // Gets each token of the answer as it is chosen, stop tokens excepted; false ends the generation.
     std::function<bool(std::int32_t)> on_token;
+    // Asked after on_token, and when the backend's work was cancelled: an end that the caller sees (a stop string, a
+    // time limit). An answer that was cut by a cancelled step then is a result and no error.
+    std::function<std::optional<Finish>()> ended;
     // After each chunk of the prompt: tokens done and in all.
     std::function<void(std::size_t, std::size_t)> on_prefill;
 };
@@ -39,8 +44,8 @@ struct GeneratorResult {
 
 // Answers the prompt that `sequence` holds. max_new_tokens = 0 gives an empty answer after the prefill. The sequence
 // then holds prompt and answer, cached as far as they were needed; after an error, what was chosen before it.
-// Errors: context_full (the prompt alone passes the context: both numbers), out_of_memory, cancelled (the backend's
-// cancel token), numeric.
+// Errors: context_full (the prompt alone passes the context: both numbers), invalid_argument (check() of the sampler's
+// options), out_of_memory, cancelled (the backend's cancel token, unless options.ended knows why), numeric.
 Result<GeneratorResult> generate(Decoder& decoder, Sequence& sequence, Strategy& strategy,
                                  const GeneratorOptions& options);
 

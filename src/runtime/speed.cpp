@@ -39,8 +39,8 @@ Result<TimedProduct> TimedProduct::create(backend::Backend& backend, const tenso
     TimedProduct product;
     product.rows_ = rows;
     INKSTONE_TRY(product.execution_, backend.prepare(linear));
-    INKSTONE_TRY(product.x_, backend.allocate(rows * ops::row_stride(input, matrix.inputs) * sizeof(float),
-                                              "time of a product"));
+    INKSTONE_TRY(product.x_,
+                 backend.allocate(rows * ops::row_stride(input, matrix.inputs) * sizeof(float), "time of a product"));
     INKSTONE_TRY(product.y_, backend.allocate(rows * matrix.outputs * sizeof(float), "time of a product"));
     return product;
 }

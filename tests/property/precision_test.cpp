@@ -95,8 +95,7 @@ TEST(Precision, EachWordChangesItsPart) {
                 changed += (changed.empty() ? "" : " ") + found[i].first;
         return changed;
     };
-    EXPECT_EQ(changed_by({.vision = Precision::bf16}),
-              "patch_embedding vision_layer_first vision_layer_last merger");
+    EXPECT_EQ(changed_by({.vision = Precision::bf16}), "patch_embedding vision_layer_first vision_layer_last merger");
     EXPECT_EQ(changed_by({.decoder = Precision::bf16}), "decoder_layer_first decoder_layer_last logits");
     EXPECT_EQ(changed_by({.kv = Precision::bf16}), "decoder_layer_first decoder_layer_last logits");
     // The head's matrix is the embedding's: its weights, which bf16 does not hold exactly here, exist once.
@@ -117,7 +116,7 @@ TEST(Precision, WhatReallyRunsIsReported) {
     EXPECT_TRUE(report.decoder.starts_with("f32 arithmetic")) << report.decoder;
     EXPECT_TRUE(report.head.starts_with("f32 arithmetic")) << report.head;
     EXPECT_EQ(report.kv, "bf16");
-    EXPECT_TRUE(report.vision.ends_with("(rounded)")) << report.vision;  // its file is F32
+    EXPECT_TRUE(report.vision.ends_with("(rounded)")) << report.vision;                            // its file is F32
     EXPECT_EQ(load(kNano, kAllBf16)->precision_report().vision, "bf16 arithmetic, bf16 weights");  // exact in bf16
     const auto other = load(kTiny, {.decoder = Precision::bf16, .head = Precision::bf16})->precision_report();
     EXPECT_TRUE(other.vision.starts_with("f32 arithmetic")) << other.vision;
