@@ -58,26 +58,31 @@ private:
 };
 
 TEST(DecodeLoop, AllocatesNothing) {
-    for (const int threads : {1, 2})
-        for (const std::size_t candidates : {0U, 3U, 15U}) {
-            SCOPED_TRACE(std::to_string(threads) + " threads, " + std::to_string(candidates) + " candidates");
-            auto engine = load_engine(kNano, threads);
-            const Prepared prompt = prepare(*engine, {"text_label.png"}, "Extract the text in the image.");
-            module::KvPool pool(engine->backend(), engine->decoder().session().module().graph().kv);
-            generate::Sequence sequence(pool, 4);
-            prompt.append_to(sequence);
-            generate::GeneratorOptions options;
-            options.max_new_tokens = 80;  // past a page of 64 positions
-            options.context_length = 8192;
-            options.repetition_penalty = 1.08F;
-            Counting strategy(candidates);
-            ASSERT_TRUE(generate::generate(engine->decoder(), sequence, strategy, options).ok());
-            const auto& counts = strategy.before_step();
-            ASSERT_GT(counts.size(), 40U);
-            // The last steps have fewer candidates: the end of the answer is near, and smaller plans are made.
-            const std::size_t last = counts.size() - 17;
-            EXPECT_EQ(counts[last] - counts[1], 0U);
-        }
+    struct Case {
+        int threads;
+        std::size_t candidates;
+        runtime::PartPrecisions precision = {};
+    };
+    const Case cases[] = {{1, 0}, {1, 3}, {1, 15}, {2, 0}, {2, 3}, {2, 15}, {2, 0, kAllBf16}, {2, 3, kAllBf16}};
+    for (const auto& [threads, candidates, precision] : cases) {
+        SCOPED_TRACE(std::to_string(threads) + " threads, " + std::to_string(candidates) + " candidates");
+        auto engine = load_engine(kNano, threads, backend::cpu::best_set(), precision);
+        const Prepared prompt = prepare(*engine, {"text_label.png"}, "Extract the text in the image.");
+        module::KvPool pool(engine->backend(), engine->decoder().session().module().graph().kv);
+        generate::Sequence sequence(pool, 4);
+        prompt.append_to(sequence);
+        generate::GeneratorOptions options;
+        options.max_new_tokens = 80;  // past a page of 64 positions
+        options.context_length = 8192;
+        options.repetition_penalty = 1.08F;
+        Counting strategy(candidates);
+        ASSERT_TRUE(generate::generate(engine->decoder(), sequence, strategy, options).ok());
+        const auto& counts = strategy.before_step();
+        ASSERT_GT(counts.size(), 40U);
+        // The last steps have fewer candidates: the end of the answer is near, and smaller plans are made.
+        const std::size_t last = counts.size() - 17;
+        EXPECT_EQ(counts[last] - counts[1], 0U);
+    }
 }
 
 TEST(DecodeLoop, TheCounterCounts) {

@@ -116,8 +116,9 @@ TEST_F(Passes, ActivationAndResidualAdditionAreEpilogues) {
 }
 
 TEST_F(Passes, AResidualIsOverwrittenOnlyWhenItIsNotTheInput) {
-    Value stream = g.silu(x);
-    for (int layer = 0; layer < 3; ++layer) stream = g.add(stream, product(stream, kWidth));
+    width = kWide;  // several tiles: a later one still reads what an earlier one would overwrite
+    Value stream = g.silu(g.input("z", Rows::token, kWide));
+    for (int layer = 0; layer < 3; ++layer) stream = g.add(stream, product(stream, kWide));
     g.output("stream", stream);
     const Graph graph = finish(g), fused = fuse_epilogues(graph);
     EXPECT_EQ(products(fused, Epilogue::add, 1), 3U);
