@@ -48,7 +48,6 @@ constexpr std::array kRequestOptions{"--background",
                                      "--list-tasks"};
 constexpr const char* kModelVariable = "HUNYUAN_OCR_MODEL";
 constexpr std::int64_t kMostThreads = 1024;
-constexpr int kMostStops = 64;  // the library's
 
 UsageError refused(std::string message) { return UsageError{std::move(message)}; }
 
@@ -136,7 +135,8 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_option("--stop", raw.stop, "end the answer before this text; may be given several times")
         ->option_text("TEXT")
         ->group("Request")
-        ->expected(1, kMostStops)
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->allow_extra_args(false);
     value("--repetition-guard", raw.repetition_guard, "on",
           "end an answer that repeats one thing over and over (default: on);\noff reads on", "Request");

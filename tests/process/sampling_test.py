@@ -2,10 +2,10 @@
 import json
 import unittest
 
-from command import PAGE, PAGE_TEXT, QUIET, CommandTest, run
+from command import PAGE, PAGE_TEXT, QUIET, TINY, CommandTest, run
 from models import byte_ids, scripted_model
 
-DRAWN = (*QUIET, "--json", "--temperature", "1.5")
+DRAWN = (*QUIET, "--json", "--temperature", "20")
 
 
 def record_of(*arguments):
@@ -23,7 +23,7 @@ class Sampling(CommandTest):
         self.assertNotEqual(first["tokens"], second["tokens"])
         for record, seed in zip((first, second), seeds):
             for threads in ("1", "2"):
-                again = record_of("--quiet", "--json", "--threads", threads, "--temperature", "1.5", "--seed", str(seed), PAGE)
+                again = record_of("--quiet", "--json", "--threads", threads, "--temperature", "20", "--seed", str(seed), PAGE)
                 self.assertEqual((again["tokens"], again["text"]), (record["tokens"], record["text"]))
 
     def test_a_seed_of_each_size(self):
@@ -74,10 +74,16 @@ class Sampling(CommandTest):
         base = (*QUIET, "--json", "--model", model, "--max-new-tokens", "20", PAGE)
         plain = record_of(*base)["tokens"]
         self.assertEqual(plain, ids + 17 * ids[-1:])
-        for arguments in (("--presence-penalty", "100"), ("--frequency-penalty", "100"), ("--no-repeat-ngram-size", "2"),
+        for arguments in (("--no-repeat-ngram-size", "2"),
                           ("--logit-bias", f"{ids[1]}=100000"), ("--banned-ids", str(ids[2]))):
             with self.subTest(arguments):
                 self.assertNotEqual(record_of(*base, *arguments)["tokens"], plain)
+        random = (*QUIET, "--json", "--model", TINY, "--repetition-penalty", "1", "--max-new-tokens", "60", PAGE)
+        repeating = record_of(*random)["tokens"]
+        self.assertLess(len(set(repeating)), len(repeating))
+        for penalty in ("--presence-penalty", "--frequency-penalty"):
+            tokens = record_of(*random, penalty, "100")["tokens"]
+            self.assertEqual(len(set(tokens)), len(tokens))
         self.assertNotIn(ids[2], record_of(*base, "--banned-ids", str(ids[2]))["tokens"])
 
     def test_values_that_do_not_fit(self):
@@ -99,9 +105,10 @@ class StopRules(CommandTest):
     def answer(self, ids, *stops):
         """Text and finish reason, the same as streamed text and as JSON."""
         model = scripted_model(self.folder, ids)
-        arguments = [*QUIET, "--model", model, PAGE]
+        arguments = [*QUIET, "--model", model]
         for stop in stops:
             arguments += ["--stop", stop]
+        arguments.append(PAGE)
         record = record_of(*arguments, "--json")
         text = run(*arguments)
         self.assertEqual(text.stdout.decode("utf-8"), record["text"].rstrip("\n") + "\n")
