@@ -12,7 +12,7 @@ struct LaterOption {
     std::string_view instead;  // what this version does
 };
 
-inline constexpr std::string_view kOneTokenAStep = "answers are made one token a step";
+inline constexpr std::string_view kOneTokenAStep = "answers are made one token a step, or with --lookahead";
 
 inline constexpr std::array kLaterOptions{
     LaterOption{"--device", "the CPU is the only device"},
@@ -20,17 +20,15 @@ inline constexpr std::array kLaterOptions{
     LaterOption{"--cache-dir", "weights are packed at each start and nothing is kept on disk"},
     LaterOption{"--mmap", "model files are always mapped"},
     LaterOption{"--dflash", kOneTokenAStep},
-    LaterOption{"--lookahead", kOneTokenAStep},
-    LaterOption{"--block-size", kOneTokenAStep},
     LaterOption{"--prefix-cache", "each picture is read from its start"},
     LaterOption{"--prefix-cache-dir", "each picture is read from its start"},
     LaterOption{"--format", "output is text, or JSON with --json"},
 };
 
 inline constexpr std::array<std::string_view, 2> kLaterBackends{"vulkan", "auto"};
-inline constexpr std::array<std::string_view, 4> kLaterPrecisions{"q8", "q4", "mixed", "auto"};
+inline constexpr std::array<std::string_view, 2> kLaterPrecisions{"mixed", "auto"};
 inline constexpr std::array<std::string_view, 1> kLaterParts{"draft"};  // of --precision
-inline constexpr std::array<std::string_view, 4> kLaterStrategies{"lookahead", "dflash", "mtp", "eagle"};
+inline constexpr std::array<std::string_view, 3> kLaterStrategies{"dflash", "mtp", "eagle"};
 inline constexpr std::array<std::string_view, 1> kLaterSubcommands{"serve"};
 
 }  // namespace inkstone::app

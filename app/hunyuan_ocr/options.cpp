@@ -42,6 +42,8 @@ constexpr std::array kRequestOptions{"--background",
                                      "--time-limit",
                                      "--repetition-guard",
                                      "--strategy",
+                                     "--lookahead",
+                                     "--block-size",
                                      "--repetition-penalty",
                                      "--stats",
                                      "--verbose",
@@ -72,15 +74,18 @@ struct Choice {
 };
 
 const Choice<hunyuan_ocr::Backend, 1> kBackends{"--backend", {{{"cpu", hunyuan_ocr::Backend::cpu}}}, kLaterBackends};
-const Choice<hunyuan_ocr::Strategy, 1> kStrategies{
-    "--strategy", {{{"ar", hunyuan_ocr::Strategy::ar}}}, kLaterStrategies};
-const Choice<hunyuan_ocr::InstructionSet, 6> kInstructionSets{
+const Choice<hunyuan_ocr::Strategy, 2> kStrategies{
+    "--strategy",
+    {{{"ar", hunyuan_ocr::Strategy::ar}, {"lookahead", hunyuan_ocr::Strategy::lookahead}}},
+    kLaterStrategies};
+const Choice<hunyuan_ocr::InstructionSet, 7> kInstructionSets{
     "--instruction-set",
     {{{"auto", hunyuan_ocr::InstructionSet::automatic},
       {"reference", hunyuan_ocr::InstructionSet::reference},
       {"portable", hunyuan_ocr::InstructionSet::portable},
       {"avx2", hunyuan_ocr::InstructionSet::avx2},
       {"avx512", hunyuan_ocr::InstructionSet::avx512},
+      {"avx512_vnni", hunyuan_ocr::InstructionSet::avx512_vnni},
       {"avx512_bf16", hunyuan_ocr::InstructionSet::avx512_bf16}}},
     {}};
 
@@ -89,11 +94,12 @@ const Choice<bool, 2> kRepetitionGuard{"--repetition-guard", {{{"on", true}, {"o
 // Values as they were given; empty: not given.
 struct RawOptions {
     std::string model, backend, threads, precision, memory_limit, min_pixels, max_pixels, background, task, prompt,
-        system, repetition_guard, strategy, instruction_set, output;
+        system, repetition_guard, strategy, block_size, instruction_set, output;
     RawGeneration generation;
     std::vector<std::string> stop;
     bool do_sample = false;
-    bool json = false, stats = false, verbose = false, quiet = false, list_tasks = false, version = false, help = false;
+    bool lookahead = false, json = false, stats = false, verbose = false, quiet = false, list_tasks = false,
+         version = false, help = false;
 };
 
 void declare(CLI::App& app, RawOptions& raw) {
@@ -109,11 +115,14 @@ void declare(CLI::App& app, RawOptions& raw) {
     value("--backend", raw.backend, "cpu", "what computes", "Model");
     value("--precision", raw.precision, "f32",
           "arithmetic: f32 (default) follows the official implementation, bf16 is\n"
-          "faster; of parts: vision=bf16,decoder=f32,head=f32,kv=f32",
+          "faster, q8 and q4 smaller too; of parts:\n"
+          "vision=bf16,decoder=q8,head=q8,kv=f32",
           "Model");
     value("--threads", raw.threads, "N", "threads (default: physical cores)", "Model");
     value("--instruction-set", raw.instruction_set, "SET",
-          "auto (default), reference, portable, avx2, avx512 or avx512_bf16;\nthe text is the same with each", "Model");
+          "auto (default), reference, portable, avx2, avx512, avx512_vnni or avx512_bf16;\nthe text is the same with "
+          "each",
+          "Model");
     value("--memory-limit", raw.memory_limit, "SIZE", "refuse a page that needs more memory (512M, 2G)", "Model");
     value("--min-pixels", raw.min_pixels, "N", "enlarge smaller pictures to N pixels (default: the model's)",
           "Picture");
@@ -140,7 +149,13 @@ void declare(CLI::App& app, RawOptions& raw) {
         ->allow_extra_args(false);
     value("--repetition-guard", raw.repetition_guard, "on",
           "end an answer that repeats one thing over and over (default: on);\noff reads on", "Request");
-    value("--strategy", raw.strategy, "ar", "how tokens are chosen; ar is one token a step", "Request");
+    value("--strategy", raw.strategy, "ar",
+          "how tokens are found: ar (default), one a step, or lookahead, which\n"
+          "guesses from what stood there before; the text is the same",
+          "Request");
+    app.add_flag("--lookahead", raw.lookahead, "the same as --strategy lookahead")->group("Request");
+    value("--block-size", raw.block_size, "N", "most tokens that lookahead verifies together, 1 to 16 (default: 16)",
+          "Request");
     value("--output", raw.output, "FILE", "write the answer to FILE, which appears whole or not at all", "Output");
     app.add_flag("--json", raw.json, "one JSON object for each picture, one a line")->group("Output");
     app.add_flag("--stats", raw.stats, "what each picture needs and takes: memory, times, speeds; on stderr")
@@ -284,7 +299,18 @@ std::optional<UsageError> take_values(const RawOptions& raw, Options& options) {
     if (auto error = take_choice(kInstructionSets, raw.instruction_set, runtime.instruction_set)) return error;
     if (auto error = take_choice(kRepetitionGuard, raw.repetition_guard, options.generation.repetition_guard))
         return error;
-    std::optional<std::int64_t> threads, min_pixels, max_pixels;
+    if (raw.lookahead) {
+        if (!raw.strategy.empty() && runtime.strategy != hunyuan_ocr::Strategy::lookahead)
+            return refused("--lookahead and --strategy " + raw.strategy + " are both given; choose one");
+        runtime.strategy = hunyuan_ocr::Strategy::lookahead;
+    }
+    std::optional<std::int64_t> threads, min_pixels, max_pixels, block_size;
+    if (auto error = take_integer("--block-size", raw.block_size, hunyuan_ocr::kMaximumBlockSize, block_size))
+        return error;
+    if (block_size && runtime.strategy == hunyuan_ocr::Strategy::ar)
+        return refused("--block-size " + raw.block_size +
+                       " has no use with --strategy ar, one token a step; add --lookahead, or leave it out");
+    runtime.block_size = static_cast<int>(block_size.value_or(0));
     if (auto error = take_integer("--threads", raw.threads, kMostThreads, threads)) return error;
     if (auto error = take_integer("--min-pixels", raw.min_pixels, kMostPixels, min_pixels)) return error;
     if (auto error = take_integer("--max-pixels", raw.max_pixels, kMostPixels, max_pixels)) return error;

@@ -17,8 +17,8 @@ namespace {
 using hunyuan_ocr::PartPrecisions;
 using hunyuan_ocr::Precision;
 
-constexpr std::array<std::pair<std::string_view, Precision>, 2> kPrecisions{
-    {{"f32", Precision::f32}, {"bf16", Precision::bf16}}};
+constexpr std::array<std::pair<std::string_view, Precision>, 4> kPrecisions{
+    {{"f32", Precision::f32}, {"bf16", Precision::bf16}, {"q8", Precision::q8}, {"q4", Precision::q4}}};
 constexpr std::array<std::pair<std::string_view, Precision PartPrecisions::*>, 4> kParts{
     {{"vision", &PartPrecisions::vision},
      {"decoder", &PartPrecisions::decoder},
@@ -78,6 +78,11 @@ std::variant<PartPrecisions, UsageError> parse_precision(std::string_view text) 
         if (word.empty()) return refused(part, " has no value");
         const auto precision = find(kPrecisions, word);
         if (precision == kPrecisions.end()) return refused_precision(word);
+        const bool quantised = precision->second == Precision::q8 || precision->second == Precision::q4;
+        if (quantised && part != "decoder" && part != "head")
+            return refused(word, " of " + std::string(part) +
+                                     " is not in this version, which has it of decoder and head; " + std::string(part) +
+                                     " has: f32, bf16");
         result.*(member->second) = precision->second;
         if (comma == std::string_view::npos) return result;
         rest.remove_prefix(comma + 1);

@@ -66,6 +66,8 @@ Json profile_json(const hunyuan_ocr::Profile& profile) {
             {"proposed", profile.proposed},
             {"accepted", profile.accepted},
             {"emitted", profile.emitted},
+            {"withheld", profile.withheld},
+            {"strategy", profile.strategy},
             {"weight_bytes", profile.weight_bytes},
             {"cache_bytes", profile.cache_bytes},
             {"activation_bytes", profile.activation_bytes},

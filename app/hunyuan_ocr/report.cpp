@@ -3,6 +3,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
@@ -24,6 +25,20 @@ constexpr double kMebibyte = 1024.0 * 1024.0;
 std::string speed_text(const char* what, std::int64_t tokens, double ms) {
     std::string text = format("  %-13s %9.1f ms  %lld tokens", what, ms, static_cast<long long>(tokens));
     if (tokens > 0 && ms > 0) text += format(", %.1f tokens/s", 1000.0 * static_cast<double>(tokens) / ms);
+    return text + "\n";
+}
+
+// What the draft was worth, and whether the strategy kept it back.
+std::string strategy_text(const hunyuan_ocr::Profile& profile) {
+    const auto count = [](std::int64_t value) { return static_cast<long long>(value); };
+    std::string text = format("  %-13s %9.1f ms draft, %.1f ms verification; proposed %lld, accepted %lld (%.0f %%)\n",
+                              profile.strategy.c_str(), profile.draft_ms, profile.verify_ms, count(profile.proposed),
+                              count(profile.accepted),
+                              100.0 * static_cast<double>(profile.accepted) /
+                                  static_cast<double>(std::max<std::int64_t>(profile.proposed, 1)));
+    text += format("                emitted %lld tokens in %lld blocks", count(profile.emitted), count(profile.blocks));
+    if (profile.withheld > 0)
+        text += format("; off for %lld blocks: a draft would not have paid", count(profile.withheld));
     return text + "\n";
 }
 
@@ -67,6 +82,7 @@ std::string statistics_text(std::string_view name, const hunyuan_ocr::Result& re
     stage("embed", profile.embed_ms);
     text += speed_text("prefill", profile.prompt_tokens, profile.prefill_ms);
     text += speed_text("decode", profile.generated_tokens, profile.decode_ms);
+    if (profile.strategy != "ar") text += strategy_text(profile);
     stage("LM head", profile.lm_head_ms);
     stage("sample", profile.sample_ms);
     stage("detokenize", profile.detokenize_ms);

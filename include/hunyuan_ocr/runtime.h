@@ -107,20 +107,34 @@ HUNYUAN_OCR_API Prompt text(std::string prompt);
 enum class Backend { cpu };
 // f32: FP32 arithmetic, weights kept losslessly: follows the official implementation. bf16: weights, inputs of
 // products, keys and values rounded to bfloat16, sums in FP32: faster, and other words where two are nearly equally
-// likely.
-enum class Precision { f32, bf16 };
-// Of each part; one precision stands for all of them. kv: keys and values that the decoder keeps.
+// likely. q8 and q4: weights of the decoder and the head in 8 or 4 bits, quantised when they are loaded, inputs of
+// products in 8 bits: less memory, faster, and further from f32.
+enum class Precision { f32, bf16, q8, q4 };
+// Of each part; one precision stands for all of them, q8 and q4 for the decoder and the head, with bf16 elsewhere. kv:
+// keys and values that the decoder keeps. Loading refuses q8 and q4 for vision and kv (ErrorCode::unsupported).
 struct PartPrecisions {
-    PartPrecisions(Precision all = Precision::f32) : vision(all), decoder(all), head(all), kv(all) {}
+    PartPrecisions(Precision all = Precision::f32)
+        : vision(at_least_bf16(all)), decoder(all), head(all), kv(at_least_bf16(all)) {}
     Precision vision, decoder, head, kv;
+
+private:
+    static Precision at_least_bf16(Precision precision) {
+        return precision == Precision::f32 ? precision : Precision::bf16;
+    }
 };
-enum class Strategy { ar };  // one token a step
+// How tokens are found; the text is the same with each. ar: one a step. lookahead: what followed the last time when
+// prompt or answer ended in the same words is verified as a block, where that is expected to be faster; pays on tables
+// and forms.
+enum class Strategy { ar, lookahead };
+// The most tokens that go through the model together when a draft is verified: the last known one and the drafted.
+constexpr int kMaximumBlockSize = 16;
 enum class InstructionSet {
     automatic,
     reference,
     portable,
     avx2,
     avx512,
+    avx512_vnni,
     avx512_bf16
 };  // automatic: the best this CPU has
 
@@ -138,6 +152,7 @@ struct RuntimeOptions {
     Backend backend = Backend::cpu;
     PartPrecisions precision;
     Strategy strategy = Strategy::ar;
+    int block_size = 0;  // of a strategy that drafts, 1 to kMaximumBlockSize; 0: the strategy's own
     InstructionSet instruction_set = InstructionSet::automatic;
     int threads = 0;                       // 0: physical cores
     std::int64_t min_pixels = 0;           // 0: the package's
@@ -246,12 +261,17 @@ struct State {
 };
 
 // Where the time went, in milliseconds, and what was counted. embed and lm_head are parts of prefill and decode; draft
-// and verify are zero without a draft.
+// and verify are zero without a draft; verify is the part of decode that verified one.
 struct Profile {
     double decode_image_ms = 0, preprocess_ms = 0, vision_ms = 0, embed_ms = 0, prefill_ms = 0, lm_head_ms = 0;
     double decode_ms = 0, draft_ms = 0, verify_ms = 0, sample_ms = 0, detokenize_ms = 0, total_ms = 0;
     std::int64_t prompt_tokens = 0, visual_tokens = 0, generated_tokens = 0;
-    std::int64_t blocks = 0, proposed = 0, accepted = 0, emitted = 0;
+    // Of the strategy: steps of the model after the prefill; tokens that it was offered, and that it took of them;
+    // tokens chosen in all, before a loop is cut back to one copy. emitted = 1 + blocks + accepted, less one when a
+    // stop token or a taken one ended the answer. withheld: steps with a draft that was not verified, as it would not
+    // have paid.
+    std::int64_t blocks = 0, proposed = 0, accepted = 0, emitted = 0, withheld = 0;
+    std::string strategy;
     std::uint64_t weight_bytes = 0, cache_bytes = 0, activation_bytes = 0;
     std::string backend, instruction_set;  // what really ran
     // Storage and arithmetic of each part: "bf16 arithmetic, bf16 weights"; of kv the storage alone.

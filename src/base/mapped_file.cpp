@@ -134,7 +134,9 @@ Status MappedFile::check_unchanged(std::string_view stage) const {
     return {};
 }
 
-Result<std::string> read_text_file(const std::filesystem::path& path, std::size_t limit_bytes, std::string_view stage) {
+Result<std::string> read_text_file(const std::filesystem::path& path, std::size_t limit_bytes, std::string_view stage,
+                                   const CancelToken* cancel) {
+    constexpr std::size_t kBytesBetweenLooks = std::size_t{4} << 20;  // some milliseconds of a slow disk
     INKSTONE_TRY(auto file, open_regular(path, stage));
     if (file.size > limit_bytes)
         return Error{ErrorCode::malformed, std::string(stage), path.string(),
@@ -143,7 +145,9 @@ Result<std::string> read_text_file(const std::filesystem::path& path, std::size_
     std::string text(file.size, '\0');
     std::size_t done = 0;
     while (done < text.size()) {
-        const ssize_t count = ::read(file.descriptor, text.data() + done, text.size() - done);
+        if (cancelled(cancel)) return cancelled_error(stage, path.string());
+        const ssize_t count =
+            ::read(file.descriptor, text.data() + done, std::min(text.size() - done, kBytesBetweenLooks));
         if (count < 0 && errno == EINTR) continue;
         if (count < 0) return system_error(stage, path, "read", errno);
         if (count == 0)

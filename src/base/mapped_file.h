@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "base/cancel.h"
 #include "base/result.h"
 
 namespace inkstone {
@@ -44,7 +45,9 @@ private:
     timespec changed_{};  // when the file was last written to, at opening
 };
 
-// Reads a whole regular file of at most `limit_bytes` into a string. Errors: not_found, io, malformed (too large).
-Result<std::string> read_text_file(const std::filesystem::path& path, std::size_t limit_bytes, std::string_view stage);
+// Reads a whole regular file of at most `limit_bytes` into a string. Errors: not_found, io, malformed (too large),
+// cancelled.
+Result<std::string> read_text_file(const std::filesystem::path& path, std::size_t limit_bytes, std::string_view stage,
+                                   const CancelToken* cancel = nullptr);
 
 }  // namespace inkstone

@@ -61,6 +61,13 @@ void Decoder::fill_rows(std::span<const StepRows> batch, std::size_t rows) {
     }
 }
 
+Status Decoder::reserve(std::size_t tokens, std::size_t logits) {
+    module::RowCounts rows{};
+    rows[static_cast<std::size_t>(ops::Rows::token)] = tokens;
+    rows[static_cast<std::size_t>(ops::Rows::logit)] = logits;
+    return session_->reserve(rows);
+}
+
 Status Decoder::step(std::span<const StepRows> batch) {
     module::RowCounts rows{};
     std::size_t& tokens = rows[static_cast<std::size_t>(ops::Rows::token)];
@@ -92,19 +99,6 @@ Status Decoder::step(std::span<const StepRows> batch) {
 
 std::span<float> Decoder::logits(std::size_t row) {
     return {session_->value(logits_output_) + row * vocabulary_, vocabulary_};
-}
-
-Status Decoder::prefill(Sequence& sequence, const std::function<void(std::size_t, std::size_t)>& on_chunk) {
-    assert(sequence.size() > 0);
-    // Logits come from a run alone: of a wholly cached sequence the last token runs again.
-    sequence.set_cached(std::min(sequence.cached(), sequence.size() - 1));
-    while (sequence.cached() < sequence.size()) {
-        StepRows rows{&sequence, std::min(kMaximumRows, sequence.size() - sequence.cached()), 0};
-        rows.logits = sequence.cached() + rows.tokens == sequence.size() ? 1 : 0;
-        INKSTONE_CHECK(step({&rows, 1}));
-        if (on_chunk) on_chunk(sequence.cached(), sequence.size());
-    }
-    return {};
 }
 
 }  // namespace inkstone::generate

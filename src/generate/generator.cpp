@@ -1,5 +1,6 @@
-// Verification works on the target's own choices, greedy or drawn: position i accepts its candidate when the target,
-// given all before it, chooses the same token; the first that differs is replaced by the target's own choice.
+// Verification works on the choices of plain decoding, greedy or drawn: position i accepts its candidate when the
+// target, given all before it, chooses the same token; the first that differs is replaced by the target's own choice. A
+// draw belongs to its position and not to the order of calls, so a block draws what one token a step would have drawn.
 #include "generate/generator.h"
 
 #include <algorithm>
@@ -27,11 +28,10 @@ private:
 
 // Positions that are reserved ahead of use; beyond them pages are taken as they are needed.
 constexpr std::size_t kReservedAnswer = 4096;
-constexpr std::size_t kMaximumProposal = 15;
 
 // One answer in the making.
 struct Run {
-    Decoder& decoder;
+    Target& target;
     Sequence& sequence;
     const GeneratorOptions& options;
     Sampler sampler;
@@ -47,6 +47,7 @@ struct Run {
             return false;
         }
         result.ids.push_back(id);
+        result.emitted += 1;
         sequence.append(id);
         if (options.on_token && !options.on_token(id)) {
             result.finish = Finish::cancelled;
@@ -82,33 +83,42 @@ struct Run {
     // The token after what the sequence holds, from a row of logits of its last token.
     Result<std::int32_t> select(std::size_t logit_row) {
         const Stopwatch watch(result.sample_ms);
-        return sampler.sample(decoder.logits(logit_row), sequence.ids());
+        return sampler.sample(target.logits(logit_row), sequence.ids());
     }
 };
 
 }  // namespace
 
-Result<GeneratorResult> generate(Decoder& decoder, Sequence& sequence, Strategy& strategy,
+Result<GeneratorResult> generate(Target& target, Sequence& sequence, Strategy& strategy,
                                  const GeneratorOptions& options) {
     if (sequence.size() > options.context_length || sequence.size() == 0)
         return Error{ErrorCode::context_full, "generate", "prompt",
                      "has " + std::to_string(sequence.size()) + " tokens, expected 1 to " +
                          std::to_string(options.context_length) +
                          " (the model's context); use a smaller picture (max_pixels) or a shorter prompt"};
-    INKSTONE_CHECK(check(options, decoder.vocabulary()));
-    Run run{decoder, sequence, options, Sampler(decoder.vocabulary(), options, sequence.size()), {}};
+    INKSTONE_CHECK(check(options, target.vocabulary()));
+    Run run{target, sequence, options, Sampler(target.vocabulary(), options, sequence.size()), {}};
     const std::size_t room = options.context_length - sequence.size();
     const std::size_t answer = std::min({options.max_new_tokens, room, kReservedAnswer});
     INKSTONE_CHECK(sequence.reserve(sequence.size() + answer));
     run.result.ids.reserve(answer);
     run.sampler.reserve(sequence.size() + answer);
     std::vector<std::int32_t> candidates;
-    candidates.reserve(kMaximumProposal);
+    candidates.reserve(kMaximumBlock);
+    const std::size_t block = strategy.block_size();
+    assert(block >= 1 && block <= kMaximumBlock);
+    INKSTONE_CHECK(target.reserve(block, block));
 
+    strategy.begin(sequence, sequence.size() + answer);
     Status filled;
     {
         const Stopwatch watch(run.result.prefill_ms);
-        filled = decoder.prefill(sequence, options.on_prefill);
+        std::size_t told = std::min(sequence.cached(), sequence.size() - 1);
+        filled = target.prefill(sequence, [&](std::size_t done, std::size_t total) {
+            strategy.cached(sequence, told, done - told);
+            told = done;
+            if (options.on_prefill) options.on_prefill(done, total);
+        });
     }
     if (!filled && filled.error().code == ErrorCode::cancelled && run.has_ended()) return std::move(run.result);
     INKSTONE_CHECK(std::move(filled));
@@ -120,25 +130,33 @@ Result<GeneratorResult> generate(Decoder& decoder, Sequence& sequence, Strategy&
     bool going = run.commit(first);
     while (going) {
         // Each of the candidates must leave room for the target's own token after it.
-        const std::size_t limit = std::min({kMaximumProposal, options.max_new_tokens - run.result.ids.size() - 1,
+        const std::size_t limit = std::min({block - 1, options.max_new_tokens - run.result.ids.size() - 1,
                                             options.context_length - sequence.size() - 1});
         candidates.clear();
-        strategy.propose(sequence, limit, candidates);
+        {
+            const Stopwatch watch(run.result.draft_ms);
+            INKSTONE_CHECK(strategy.propose(sequence, limit, candidates));
+        }
         assert(candidates.size() <= limit);
+        if (options.cancel && *options.cancel)
+            return Error{ErrorCode::cancelled, "generate", "", "the work was cancelled before it was done"};
         const std::size_t known = sequence.size();
         for (const std::int32_t id : candidates) sequence.append(id);
         const StepRows rows{&sequence, 1 + candidates.size(), 1 + candidates.size()};
         Status stepped;
+        Verification verification{candidates.size(), 0, 0};
         {
-            const Stopwatch watch(run.result.decode_ms);
-            stepped = decoder.step({&rows, 1});
+            const Stopwatch watch(verification.step_ms);
+            stepped = target.step({&rows, 1});
         }
         sequence.crop(known);  // candidates leave the sequence, also when the step failed
         if (!stepped && stepped.error().code == ErrorCode::cancelled && run.has_ended()) break;
         INKSTONE_CHECK(std::move(stepped));
         run.result.steps += 1;
         run.result.proposed += candidates.size();
-        std::size_t accepted = 0;
+        run.result.decode_ms += verification.step_ms;
+        if (!candidates.empty()) run.result.verify_ms += verification.step_ms;
+        std::size_t& accepted = verification.accepted;
         for (std::size_t i = 0; going && i <= candidates.size(); ++i) {
             INKSTONE_TRY(const std::int32_t id, run.select(i));
             const bool matches = i < candidates.size() && id == candidates[i];
@@ -149,8 +167,11 @@ Result<GeneratorResult> generate(Decoder& decoder, Sequence& sequence, Strategy&
         // Accepted tokens were cached by this very step; the last committed one is not cached yet.
         sequence.set_cached(std::min(known + accepted, sequence.size()));
         run.result.accepted += accepted;
-        strategy.committed(sequence, accepted);
+        const Stopwatch watch(run.result.draft_ms);
+        strategy.cached(sequence, known - 1, 1 + accepted);
+        strategy.committed(sequence, verification);
     }
+    run.result.withheld = strategy.withheld();
     if (run.loop) {  // one copy of what was repeated is kept
         const std::size_t surplus = run.loop->tail - run.loop->unit;
         run.result.ids.resize(run.result.ids.size() - surplus);

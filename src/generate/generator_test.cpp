@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "backend/cpu/cpu_backend.h"
+#include "generate/decoder.h"
 #include "graph/graph.h"
 
 namespace inkstone::generate {

@@ -45,6 +45,14 @@ struct MatrixConstant {
     tensor::TensorView source;
     std::size_t outputs = 0, inputs = 0, inner = 1;
     bool bf16 = false;  // kept in bf16, rounded where that is not exact: products in BF16 arithmetic read it
+    std::optional<tensor::QuantisedFormat> quantised =
+        std::nullopt;  // kept so, whatever bf16 says: products in integer arithmetic
+
+    // What the products that read it take as input.
+    ElementType input_type() const {
+        if (quantised) return quantised->quantisation.group == 64 ? ElementType::int8_64 : ElementType::int8_32;
+        return bf16 ? ElementType::bf16 : ElementType::f32;
+    }
 };
 // A weight vector (norm, bias, table), kept in float.
 struct VectorConstant {

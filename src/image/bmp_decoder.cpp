@@ -169,10 +169,12 @@ std::uint8_t* target_row(const Header& header, Image& image, int row) {
 void put(const Color& color, std::uint8_t*& rgb) { rgb = std::copy(color.begin(), color.end(), rgb); }
 
 // Rows as they stand in the file, all of whose bytes are there.
-void decode_rows(std::span<const std::byte> pixels, const Header& header, const Color& background, Image& image) {
+Status decode_rows(std::span<const std::byte> pixels, std::string_view subject, const Header& header,
+                   const DecodeOptions& options, Image& image) {
     const std::uint64_t row_bytes = header.row_bytes();
     const std::size_t pixel_bytes = header.bits / 8;
     for (int y = 0; y < image.height; ++y) {
+        INKSTONE_CHECK(check_cancel(subject, options));
         const auto row = pixels.subspan(static_cast<std::size_t>(y) * row_bytes, row_bytes);
         std::uint8_t* rgb = target_row(header, image, y);
         for (std::size_t x = 0; x < header.width; ++x) {
@@ -185,15 +187,21 @@ void decode_rows(std::span<const std::byte> pixels, const Header& header, const 
             const std::uint32_t pixel = number(row, x * pixel_bytes, pixel_bytes);
             const unsigned alpha = header.has_alpha ? header.masks[3].sample(pixel) : 255;
             for (std::size_t channel = 0; channel < 3; ++channel)
-                *rgb++ = compose(header.masks[channel].sample(pixel), alpha, background[channel]);
+                *rgb++ = compose(header.masks[channel].sample(pixel), alpha, options.background[channel]);
         }
     }
+    return {};
 }
 
-// Run lengths: pairs of bytes, (count, value) or an escape. What is left out has the palette's first color. False when
-// the data ends before the end mark and before the last row is full.
-bool decode_runs(std::span<const std::byte> rest, const Header& header, Image& image) {
+// Run lengths: pairs of bytes, (count, value) or an escape. What is left out has the palette's first color. An
+// error when the data ends before the end mark and before the last row is full.
+Status decode_runs(std::span<const std::byte> rest, std::string_view subject, const Header& header,
+                   const DecodeOptions& options, Image& image) {
+    const auto ends_early = [&, bytes = header.pixel_offset + rest.size()] {
+        return malformed(subject, "ends before its last row, after " + std::to_string(bytes) + " bytes");
+    };
     for (int y = 0; y < image.height; ++y) {
+        INKSTONE_CHECK(check_cancel(subject, options));
         std::uint8_t* rgb = image.row(y);
         for (int x = 0; x < image.width; ++x) put(header.palette[0], rgb);
     }
@@ -207,7 +215,8 @@ bool decode_runs(std::span<const std::byte> rest, const Header& header, Image& i
     };
     const auto complete = [&] { return y >= image.height || (y == image.height - 1 && x >= image.width); };
     while (!complete()) {
-        if (rest.size() < 2) return false;
+        INKSTONE_CHECK(check_cancel(subject, options));
+        if (rest.size() < 2) return ends_early();
         const unsigned count = std::to_integer<unsigned>(rest[0]), value = std::to_integer<unsigned>(rest[1]);
         rest = rest.subspan(2);
         if (count > 0) {
@@ -216,15 +225,15 @@ bool decode_runs(std::span<const std::byte> rest, const Header& header, Image& i
             x = 0;
             ++y;
         } else if (value == 1) {  // end of the picture
-            return true;
+            return {};
         } else if (value == 2) {  // a jump to the right and to later rows
-            if (rest.size() < 2) return false;
+            if (rest.size() < 2) return ends_early();
             x = std::min(image.width, x + std::to_integer<int>(rest[0]));
             y = std::min(image.height, y + std::to_integer<int>(rest[1]));
             rest = rest.subspan(2);
         } else {  // that many pixels one by one, padded to 16 bits
             const std::size_t bytes = nibbles ? (value + 1) / 2 : value;
-            if (bytes > rest.size()) return false;
+            if (bytes > rest.size()) return ends_early();
             for (unsigned i = 0; i < value; ++i) {
                 const unsigned byte = std::to_integer<unsigned>(rest[nibbles ? i / 2 : i]);
                 put_pixel(!nibbles ? byte : i % 2 == 0 ? byte >> 4 : byte & 15);
@@ -232,7 +241,7 @@ bool decode_runs(std::span<const std::byte> rest, const Header& header, Image& i
             rest = rest.subspan(std::min(rest.size(), bytes + bytes % 2));
         }
     }
-    return true;
+    return {};
 }
 
 }  // namespace
@@ -248,12 +257,10 @@ Result<Decoded> decode_bmp(std::span<const std::byte> encoded, std::string_view 
     if (auto error = check_size(header.width, header.height, least_bytes, encoded.size(), subject, options))
         return *error;
 
-    INKSTONE_TRY(Image image, allocate_image(static_cast<int>(header.width), static_cast<int>(header.height)));
+    INKSTONE_TRY(Image image,
+                 allocate_image(static_cast<int>(header.width), static_cast<int>(header.height), options.cancel));
     const auto pixels = encoded.subspan(header.pixel_offset);
-    if (!runs)
-        decode_rows(pixels, header, options.background, image);
-    else if (!decode_runs(pixels, header, image))
-        return malformed(subject, "ends before its last row, after " + std::to_string(encoded.size()) + " bytes");
+    INKSTONE_CHECK((runs ? decode_runs : decode_rows)(pixels, subject, header, options, image));
     return Decoded{std::move(image)};
 }
 

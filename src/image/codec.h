@@ -35,6 +35,12 @@ std::optional<Error> check_size(std::uint64_t width, std::uint64_t height, std::
                                 std::uint64_t encoded_bytes, std::string_view subject, const DecodeOptions& options,
                                 std::uint64_t working_bytes = 0);
 
+// An error once the work is cancelled.
+inline Status check_cancel(std::string_view subject, const DecodeOptions& options) {
+    if (cancelled(options.cancel)) return cancelled_error(kDecodeStage, subject);
+    return {};
+}
+
 inline Error decode_error(ErrorCode code, std::string_view subject, std::string message) {
     return {code, std::string(kDecodeStage), std::string(subject), std::move(message)};
 }

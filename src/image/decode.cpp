@@ -129,7 +129,7 @@ Result<Image> decode(std::span<const std::byte> encoded, std::string_view subjec
         const auto height = static_cast<std::uint64_t>(decoded.image.height);
         INKSTONE_CHECK(options.admit({width, height, encoded.size(), decoded.image.pixels.size()}));
     }
-    return orient(std::move(decoded.image), decoded.orientation);
+    return orient(std::move(decoded.image), decoded.orientation, options.cancel);
 } catch (const std::bad_alloc&) {
     return decode_error(ErrorCode::out_of_memory, subject,
                         "there is no memory to decode it: scale it down, or free some memory");
@@ -139,7 +139,7 @@ Result<Image> decode_file(const std::filesystem::path& path, const DecodeOptions
     std::error_code unknown;  // what cannot be examined is reported when it is opened
     const std::uintmax_t bytes = std::filesystem::file_size(path, unknown);
     if (options.admit && !unknown) INKSTONE_CHECK(options.admit({0, 0, bytes, 0}));
-    INKSTONE_TRY(const std::string content, read_text_file(path, options.max_file_bytes, kDecodeStage));
+    INKSTONE_TRY(const std::string content, read_text_file(path, options.max_file_bytes, kDecodeStage, options.cancel));
     return decode(std::as_bytes(std::span(content)), path.string(), options);
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/cancel.h"
 #include "base/result.h"
 #include "image/image.h"
 
@@ -31,13 +32,15 @@ struct DecodeOptions {
     // Asked before a file is read (its encoded_bytes alone are known then), before a picture's pixels are allocated,
     // and before a turned copy of them is made; an error ends decoding. Empty: everything fits.
     std::function<Status(const DecodeDemand&)> admit;
+    // Looked at while the file is read, between rows, scans and parts of the picture, and while it is turned.
+    const CancelToken* cancel = nullptr;
 };
 
 // Decodes PNG, JPEG, WebP (of an animation the first frame), TIFF (the first page), BMP and PNM, in the kinds that
 // docs/images.md lists, composes alpha on the background and turns the picture upright by its EXIF, TIFF or XMP
 // orientation. `subject` names the picture in errors. Safe to call from several threads.
 // Errors: malformed (damaged, cut short, empty), unsupported (another format, which the message names, or more than
-// max_pixels), out_of_memory, that of admit.
+// max_pixels), out_of_memory, cancelled, that of admit.
 Result<Image> decode(std::span<const std::byte> encoded, std::string_view subject, const DecodeOptions& options = {});
 
 // Reads a regular file and decodes it. Errors: those of decode; not_found; io; malformed (more than max_file_bytes).

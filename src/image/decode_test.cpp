@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <webp/decode.h>
+#include <webp/encode.h>
+
 #include <cstring>
 
 #include "image/test_support.h"
@@ -197,6 +200,66 @@ TEST(Decode, TellsWhatItWorksWith) {
     };
     ASSERT_TRUE(decode_file(golden_path("tiff_rgb_II.tif"), options).ok());
     EXPECT_EQ(strip, 37U * 5 * 3);  // five rows
+}
+
+// `admit` is asked when the pixels are about to be allocated: a token that is set there stops the decoder itself.
+TEST(Decode, StopsInEveryDecoder) {
+    for (const char* name :
+         {"png_type2_8bit.png", "png_type6_16bit_interlaced.png", "jpeg_422.jpg", "jpeg_420_progressive.jpg",
+          "webp_lossy.webp", "webp_lossless.webp", "webp_alpha_lossy.webp", "tiff_rgb_II.tif",
+          "tiff_rgb_deflate_tiles.tif", "tiff_fax_group4.tif", "bmp_24bit.bmp", "bmp_rle8.bmp", "pnm_p3_100.ppm"}) {
+        CancelToken cancel{false};
+        DecodeOptions options;
+        options.cancel = &cancel;
+        ASSERT_TRUE(decode_file(golden_path(name), options).ok()) << name;
+        options.admit = [&](const DecodeDemand& demand) -> Status {
+            cancel = demand.width > 0;
+            return {};
+        };
+        const auto result = decode_file(golden_path(name), options);
+        ASSERT_FALSE(result.ok()) << name;
+        EXPECT_EQ(result.error().code, ErrorCode::cancelled) << result.error().text();
+    }
+}
+
+TEST(Decode, StopsBeforeReadingAndWhileTurning) {
+    CancelToken cancel{true};
+    DecodeOptions options;
+    options.cancel = &cancel;
+    EXPECT_EQ(decode_file(golden_path("jpeg_422.jpg"), options).error().code, ErrorCode::cancelled);
+    cancel = false;
+    std::uint64_t pixel_bytes = 0;
+    options.admit = [&](const DecodeDemand& demand) -> Status {
+        pixel_bytes = 3 * demand.width * demand.height;
+        cancel = demand.working_bytes > 0;  // the turned copy
+        return {};
+    };
+    const auto turned = decode_file(golden_path("jpeg_exif_MM_6.jpg"), options);
+    ASSERT_FALSE(turned.ok());
+    EXPECT_EQ(turned.error().code, ErrorCode::cancelled);
+    EXPECT_GT(pixel_bytes, 0U);
+}
+
+// Larger than one piece of those that the library is given.
+TEST(Decode, WebpInPiecesEqualsWebpAtOnce) {
+    constexpr int kWidth = 500, kHeight = 300;
+    const Image noise = testing::noise_image(kWidth, kHeight, 5);
+    for (const bool lossless : {false, true}) {
+        std::uint8_t* encoded = nullptr;
+        const std::size_t bytes =
+            lossless ? WebPEncodeLosslessRGB(noise.pixels.data(), kWidth, kHeight, kWidth * 3, &encoded)
+                     : WebPEncodeRGB(noise.pixels.data(), kWidth, kHeight, kWidth * 3, 90, &encoded);
+        ASSERT_GT(bytes, std::size_t{100} << 10);
+        const std::span file(reinterpret_cast<const std::byte*>(encoded), bytes);
+        const auto image = decode(file, "noise");
+        ASSERT_TRUE(image.ok()) << image.error().text();
+        std::vector<std::uint8_t> wanted(image->pixels.size());
+        ASSERT_NE(WebPDecodeRGBInto(encoded, bytes, wanted.data(), wanted.size(), kWidth * 3), nullptr);
+        EXPECT_EQ(image->pixels, wanted) << lossless;
+        for (const std::size_t kept : {bytes / 2, bytes * 9 / 10, bytes - 2})
+            EXPECT_EQ(decode(file.first(kept), "noise").error().code, ErrorCode::malformed) << kept;
+        WebPFree(encoded);
+    }
 }
 
 }  // namespace inkstone::image

@@ -101,12 +101,12 @@ Orientation choose_orientation(std::span<const std::byte> exif, std::span<const 
     return orientation_of_xmp(xmp).value_or(Orientation::upright);
 }
 
-Result<Image> orient(Image image, Orientation orientation) {
+Result<Image> orient(Image image, Orientation orientation, const CancelToken* cancel) {
     if (orientation == Orientation::upright) return image;
     const bool exchange = orientation >= Orientation::transpose;
     const std::ptrdiff_t width = image.width, height = image.height;
-    INKSTONE_TRY(Image turned,
-                 exchange ? allocate_image(image.height, image.width) : allocate_image(image.width, image.height));
+    INKSTONE_TRY(Image turned, exchange ? allocate_image(image.height, image.width, cancel)
+                                        : allocate_image(image.width, image.height, cancel));
 
     // The source pixel of target (0, 0), and the steps in the source for one step right and one step down.
     const std::ptrdiff_t last_column = width - 1, last_row = (height - 1) * width;
@@ -137,6 +137,8 @@ Result<Image> orient(Image image, Orientation orientation) {
             break;
     }
     for (int y = 0; y < turned.height; ++y) {
+        if (cancelled(cancel))
+            return cancelled_error("turn image", std::to_string(width) + " x " + std::to_string(height) + " pixels");
         std::ptrdiff_t source = origin + y * down;
         std::uint8_t* to = turned.row(y);
         for (int x = 0; x < turned.width; ++x, source += right, to += 3) {

@@ -34,6 +34,6 @@ std::optional<Orientation> orientation_of_xmp(std::span<const std::byte> packet)
 Orientation choose_orientation(std::span<const std::byte> exif, std::span<const std::byte> xmp);
 
 // Moves the pixels; orientations 5 to 8 exchange the sides. Errors: out_of_memory.
-Result<Image> orient(Image image, Orientation orientation);
+Result<Image> orient(Image image, Orientation orientation, const CancelToken* cancel = nullptr);
 
 }  // namespace inkstone::image

@@ -41,4 +41,11 @@ TEST(FromPixels, RefusesBadArguments) {
     EXPECT_EQ(from_pixels(nullptr, 1, 1, 3, PixelFormat::rgb).error().code, ErrorCode::invalid_argument);
 }
 
+TEST(Image, Stops) {
+    const CancelToken cancel{true};
+    const std::uint8_t pixel[3] = {1, 2, 3};
+    EXPECT_EQ(allocate_image(1, 1, &cancel).error().code, ErrorCode::cancelled);
+    EXPECT_EQ(from_pixels(pixel, 1, 1, 3, PixelFormat::rgb, kWhite, &cancel).error().code, ErrorCode::cancelled);
+}
+
 }  // namespace inkstone::image

@@ -25,6 +25,7 @@ struct Reader {
     jpeg_error_mgr errors = {};
     jpeg_progress_mgr progress = {};
     std::jmp_buf target;
+    const CancelToken* cancel = nullptr;
     ErrorCode code = ErrorCode::malformed;
     char message[JMSG_LENGTH_MAX] = {};
 
@@ -74,8 +75,10 @@ void on_message(j_common_ptr jpeg, int level) {
 
 void on_output(j_common_ptr) {}
 
+// Called for each row of blocks that is read and for each row of pixels that is made.
 void on_progress(j_common_ptr jpeg) {
     auto& reader = *static_cast<Reader*>(jpeg->client_data);
+    if (cancelled(reader.cancel)) fail(reader, ErrorCode::cancelled, "");
     if (reader.jpeg.input_scan_number > kMaxScans) fail(reader, ErrorCode::unsupported, "it has more than 128 scans");
 }
 
@@ -141,6 +144,7 @@ bool read_end(Reader& reader) {
 }
 
 Error failure(const Reader& reader, std::string_view subject) {
+    if (reader.code == ErrorCode::cancelled) return cancelled_error(kDecodeStage, subject);
     std::string_view remedy = "the file is cut short or damaged";
     if (reader.code == ErrorCode::unsupported) remedy = "convert it to PNG or to baseline JPEG first";
     if (reader.code == ErrorCode::out_of_memory) remedy = "scale the picture down";
@@ -189,6 +193,7 @@ void convert_cmyk_row(const std::uint8_t* cmyk, int width, std::uint8_t* rgb) {
 Result<Decoded> decode_jpeg(std::span<const std::byte> encoded, std::string_view subject,
                             const DecodeOptions& options) {
     Reader reader;
+    reader.cancel = options.cancel;
     if (!read_header(reader, encoded)) return failure(reader, subject);
     const std::uint64_t width = reader.jpeg.image_width, height = reader.jpeg.image_height;
     if (auto error =
@@ -196,7 +201,7 @@ Result<Decoded> decode_jpeg(std::span<const std::byte> encoded, std::string_view
         return *error;
 
     if (!start_pixels(reader)) return failure(reader, subject);
-    INKSTONE_TRY(Image image, allocate_image(static_cast<int>(width), static_cast<int>(height)));
+    INKSTONE_TRY(Image image, allocate_image(static_cast<int>(width), static_cast<int>(height), options.cancel));
     const int channels = reader.jpeg.output_components;
     std::vector<std::uint8_t> stored(channels == 3 ? 0 : width * static_cast<std::size_t>(channels));
     for (int y = 0; y < image.height; ++y) {

@@ -37,6 +37,10 @@ Status check(const Preprocessing& preprocessing) {
     return {};
 }
 
+std::string subject_of(const Image& image) {
+    return std::to_string(image.width) + " x " + std::to_string(image.height) + " pixels";
+}
+
 using Table = std::array<float, 256>;
 
 Table normalized_values(float mean, float std) {
@@ -50,12 +54,12 @@ Table normalized_values(float mean, float std) {
 
 }  // namespace
 
-Result<Patches> extract_patches(const Image& image, const Preprocessing& preprocessing) try {
+Result<Patches> extract_patches(const Image& image, const Preprocessing& preprocessing, const CancelToken* cancel) try {
     INKSTONE_CHECK(check(preprocessing));
     const int patch_size = preprocessing.patch_size;
     const int block = patch_size * preprocessing.merge_size;
     if (image.width < 1 || image.height < 1 || image.width % block != 0 || image.height % block != 0)
-        return invalid(std::to_string(image.width) + " x " + std::to_string(image.height) + " pixels",
+        return invalid(subject_of(image),
                        "the sides must be multiples of patch_size * merge_size = " + std::to_string(block));
 
     Patches patches;
@@ -69,6 +73,7 @@ Result<Patches> extract_patches(const Image& image, const Preprocessing& preproc
     for (int channel = 0; channel < 3; ++channel) {
         const Table table = normalized_values(preprocessing.mean[channel], preprocessing.std[channel]);
         for (int y = 0; y < image.height; ++y) {
+            if (cancelled(cancel)) return cancelled_error(kStage, subject_of(image));
             const std::uint8_t* from = image.row(y) + channel;
             const std::size_t first_patch = static_cast<std::size_t>(y / patch_size) * patches.grid_width;
             float* to = patches.values.data() + first_patch * plane * 3 + channel * plane +
@@ -79,12 +84,11 @@ Result<Patches> extract_patches(const Image& image, const Preprocessing& preproc
     }
     return patches;
 } catch (const std::bad_alloc&) {
-    return Error{ErrorCode::out_of_memory, std::string(kStage),
-                 std::to_string(image.width) + " x " + std::to_string(image.height) + " pixels",
+    return Error{ErrorCode::out_of_memory, std::string(kStage), subject_of(image),
                  "there is no memory for its patches (12 bytes per pixel): lower max_pixels"};
 }
 
-Result<Patches> preprocess(Image image, const Preprocessing& preprocessing) {
+Result<Patches> preprocess(Image image, const Preprocessing& preprocessing, const CancelToken* cancel) {
     INKSTONE_CHECK(check(preprocessing));
     INKSTONE_TRY(const Size size, smart_resize({image.height, image.width},
                                                std::int64_t{preprocessing.patch_size} * preprocessing.merge_size,
@@ -94,9 +98,9 @@ Result<Patches> preprocess(Image image, const Preprocessing& preprocessing) {
             std::to_string(size.width) + " x " + std::to_string(size.height) + " pixels",
             "the resized picture has a side above " + std::to_string(kMaxResizeSide) + " pixels: lower min_pixels");
     INKSTONE_TRY(const Image resized,
-                 resize_bicubic(image, static_cast<int>(size.width), static_cast<int>(size.height)));
+                 resize_bicubic(image, static_cast<int>(size.width), static_cast<int>(size.height), cancel));
     image.pixels = {};  // before the patches, which take four times the resized picture
-    INKSTONE_TRY(Patches patches, extract_patches(resized, preprocessing));
+    INKSTONE_TRY(Patches patches, extract_patches(resized, preprocessing, cancel));
     patches.source_height = image.height;
     patches.source_width = image.width;
     return patches;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/cancel.h"
 #include "base/result.h"
 #include "image/image.h"
 
@@ -33,11 +34,12 @@ struct Patches {
 
 // The patches of an image whose sides are multiples of patch_size * merge_size. Sizes of the source are the image's.
 // A value is (float32(v * (1 / 255)) - mean) / std: the product in double, the rest in float32.
-// Errors: invalid_argument (preprocessing, sides), out_of_memory.
-Result<Patches> extract_patches(const Image& image, const Preprocessing& preprocessing);
+// Errors: invalid_argument (preprocessing, sides), out_of_memory, cancelled.
+Result<Patches> extract_patches(const Image& image, const Preprocessing& preprocessing,
+                                const CancelToken* cancel = nullptr);
 
 // smart_resize, bicubic resize, extract_patches. Takes the picture, so that its pixels are freed as soon as they are
 // resized. Errors: those of the three.
-Result<Patches> preprocess(Image image, const Preprocessing& preprocessing);
+Result<Patches> preprocess(Image image, const Preprocessing& preprocessing, const CancelToken* cancel = nullptr);
 
 }  // namespace inkstone::image

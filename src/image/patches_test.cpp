@@ -66,4 +66,12 @@ TEST(Preprocess, RefusesBadSettings) {
     EXPECT_EQ(extract_patches(testing::noise_image(64, 48, 1), good).error().code, ErrorCode::invalid_argument);
 }
 
+TEST(Patches, Stop) {
+    const CancelToken cancel{true};
+    const Preprocessing preprocessing = clip_preprocessing(16, 2, 1, 1 << 20);
+    // Of this size already: nothing is resized.
+    EXPECT_EQ(preprocess(testing::noise_image(64, 32, 1), preprocessing, &cancel).error().stage, "preprocess image");
+    EXPECT_EQ(preprocess(testing::noise_image(70, 41, 1), preprocessing, &cancel).error().code, ErrorCode::cancelled);
+}
+
 }  // namespace inkstone::image

@@ -38,7 +38,8 @@ struct Reader {
     png_structp png = nullptr;
     png_infop info = nullptr;
     std::span<const std::byte> rest;  // bytes that libpng has not taken yet
-    char message[160] = {};           // of libpng's error
+    const CancelToken* cancel = nullptr;
+    char message[160] = {};  // of libpng's error
 
     Reader() = default;
     Reader(const Reader&) = delete;
@@ -56,6 +57,7 @@ void on_warning(png_structp, png_const_charp) {}
 
 void on_read(png_structp png, png_bytep target, std::size_t count) {
     auto* reader = static_cast<Reader*>(png_get_io_ptr(png));
+    if (cancelled(reader->cancel)) png_error(png, "cancelled");
     if (count > reader->rest.size()) png_error(png, "the file ends early");
     std::memcpy(target, reader->rest.data(), count);
     reader->rest = reader->rest.subspan(count);
@@ -106,6 +108,7 @@ bool read_end(Reader& reader) {
 }
 
 Error failure(const Reader& reader, std::string_view subject) {
+    if (cancelled(reader.cancel)) return cancelled_error(kDecodeStage, subject);
     const std::string message = reader.message[0] != '\0' ? reader.message : "out of memory";
     // libpng tells by its words alone.
     const bool memory = message.find("emory") != std::string::npos;
@@ -179,6 +182,7 @@ Result<Decoded> decode_png(std::span<const std::byte> encoded, std::string_view 
                                 std::to_string(encoded.size()) + " bytes; the file is cut short or damaged");
     Reader reader;
     reader.rest = encoded;
+    reader.cancel = options.cancel;
     if (!read_header(reader)) return failure(reader, subject);
     const std::uint64_t width = png_get_image_width(reader.png, reader.info);
     const std::uint64_t height = png_get_image_height(reader.png, reader.info);
@@ -188,7 +192,7 @@ Result<Decoded> decode_png(std::span<const std::byte> encoded, std::string_view 
 
     int passes = 0, channels = 0;
     if (!start_pixels(reader, passes, channels)) return failure(reader, subject);
-    INKSTONE_TRY(Image image, allocate_image(static_cast<int>(width), static_cast<int>(height)));
+    INKSTONE_TRY(Image image, allocate_image(static_cast<int>(width), static_cast<int>(height), options.cancel));
 
     // An interlaced picture comes in passes over all rows, so that with alpha all rows are kept; otherwise one is
     // enough.
@@ -198,6 +202,7 @@ Result<Decoded> decode_png(std::span<const std::byte> encoded, std::string_view 
     std::vector<std::uint8_t> rgba(rgba_row_bytes * (passes > 1 ? height : 1));
     for (int pass = 0; pass < passes; ++pass) {
         for (int y = 0; y < image.height; ++y) {
+            INKSTONE_CHECK(check_cancel(subject, options));
             std::uint8_t* row = image.row(y);
             if (channels == 4) row = rgba.data() + (passes > 1 ? y * rgba_row_bytes : 0);
             if (!read_row(reader, row)) return failure(reader, subject);

@@ -187,9 +187,11 @@ Result<Decoded> decode_pnm(std::span<const std::byte> encoded, std::string_view 
     for (std::uint32_t value = 0; value <= header->top; ++value)
         scaled[value] = static_cast<std::uint8_t>(std::nearbyint(double(value) / double(header->top) * 255));
 
-    INKSTONE_TRY(Image image, allocate_image(static_cast<int>(header->width), static_cast<int>(header->height)));
+    INKSTONE_TRY(Image image,
+                 allocate_image(static_cast<int>(header->width), static_cast<int>(header->height), options.cancel));
     Samples samples(scanner, *header);
     for (int y = 0; y < image.height; ++y) {
+        INKSTONE_CHECK(check_cancel(subject, options));
         std::uint8_t* rgb = image.row(y);
         for (int x = 0; x < image.width; ++x, rgb += 3) {
             std::array<std::uint8_t, 4> pixel = {};

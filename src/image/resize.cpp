@@ -69,16 +69,23 @@ Coefficients make_coefficients(int source_length, int target_length) {
     return result;
 }
 
+constexpr std::string_view kStage = "resize image";
+
+std::string subject_of(const Image& source) {
+    return std::to_string(source.width) + " x " + std::to_string(source.height) + " pixels";
+}
+
 constexpr std::int32_t kHalf = 1 << (kPrecisionBits - 1);
 
 std::uint8_t to_sample(std::int32_t sum) {
     return static_cast<std::uint8_t>(std::clamp(sum >> kPrecisionBits, 0, 255));
 }
 
-Result<Image> resize_width(const Image& source, int width) {
+Result<Image> resize_width(const Image& source, int width, const CancelToken* cancel) {
     const Coefficients coefficients = make_coefficients(source.width, width);
-    INKSTONE_TRY(Image result, allocate_image(width, source.height));
+    INKSTONE_TRY(Image result, allocate_image(width, source.height, cancel));
     for (int y = 0; y < source.height; ++y) {
+        if (cancelled(cancel)) return cancelled_error(kStage, subject_of(source));
         const std::uint8_t* row = source.row(y);
         std::uint8_t* target = result.row(y);
         for (int x = 0; x < width; ++x, target += 3) {
@@ -99,12 +106,13 @@ Result<Image> resize_width(const Image& source, int width) {
     return result;
 }
 
-Result<Image> resize_height(const Image& source, int height) {
+Result<Image> resize_height(const Image& source, int height, const CancelToken* cancel) {
     const Coefficients coefficients = make_coefficients(source.height, height);
-    INKSTONE_TRY(Image result, allocate_image(source.width, height));
+    INKSTONE_TRY(Image result, allocate_image(source.width, height, cancel));
     const std::size_t row_samples = static_cast<std::size_t>(source.width) * 3;
     std::vector<std::int32_t> sums(row_samples);
     for (int y = 0; y < height; ++y) {
+        if (cancelled(cancel)) return cancelled_error(kStage, subject_of(source));
         const auto [first, count] = coefficients.spans[y];
         std::fill(sums.begin(), sums.end(), kHalf);
         for (int i = 0; i < count; ++i) {
@@ -128,27 +136,25 @@ bool height_first(const Image& source, int width, int height) {
 
 }  // namespace
 
-Result<Image> resize_bicubic(const Image& source, int width, int height) try {
+Result<Image> resize_bicubic(const Image& source, int width, int height, const CancelToken* cancel) try {
     for (const int side : {width, height, source.width, source.height})
         if (side < 1 || side > kMaxResizeSide)
-            return Error{ErrorCode::invalid_argument, "resize image",
-                         std::to_string(source.width) + " x " + std::to_string(source.height) + " pixels",
+            return Error{ErrorCode::invalid_argument, std::string(kStage), subject_of(source),
                          "cannot be made " + std::to_string(width) + " x " + std::to_string(height) +
                              ": each side must lie in 1 to " + std::to_string(kMaxResizeSide) + " pixels"};
     if (width == source.width && height == source.height) return source;
 
     // A side that keeps its length needs no pass.
-    if (height == source.height) return resize_width(source, width);
-    if (width == source.width) return resize_height(source, height);
+    if (height == source.height) return resize_width(source, width, cancel);
+    if (width == source.width) return resize_height(source, height, cancel);
     if (height_first(source, width, height)) {
-        INKSTONE_TRY(const Image low, resize_height(source, height));
-        return resize_width(low, width);
+        INKSTONE_TRY(const Image low, resize_height(source, height, cancel));
+        return resize_width(low, width, cancel);
     }
-    INKSTONE_TRY(const Image narrow, resize_width(source, width));
-    return resize_height(narrow, height);
+    INKSTONE_TRY(const Image narrow, resize_width(source, width, cancel));
+    return resize_height(narrow, height, cancel);
 } catch (const std::bad_alloc&) {
-    return Error{ErrorCode::out_of_memory, "resize image",
-                 std::to_string(source.width) + " x " + std::to_string(source.height) + " pixels",
+    return Error{ErrorCode::out_of_memory, std::string(kStage), subject_of(source),
                  "there is no memory to make it " + std::to_string(width) + " x " + std::to_string(height) +
                      ": lower max_pixels"};
 }

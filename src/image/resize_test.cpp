@@ -25,6 +25,13 @@ TEST(ResizeBicubic, KeepsFlatColor) {
     EXPECT_EQ(resize_bicubic(image, 40, 3)->pixels, std::vector<std::uint8_t>(40 * 3 * 3, 255));
 }
 
+TEST(ResizeBicubic, Stops) {
+    const CancelToken cancel{true};
+    const Image image = testing::noise_image(40, 30, 1);
+    for (const auto& [width, height] : {std::pair{20, 30}, {40, 15}, {20, 15}, {40, 60}})
+        EXPECT_EQ(resize_bicubic(image, width, height, &cancel).error().code, ErrorCode::cancelled);
+}
+
 TEST(ResizeBicubic, RefusesEmptySides) {
     EXPECT_EQ(resize_bicubic(allocate_image(2, 2).value(), 0, 2).error().code, ErrorCode::invalid_argument);
     EXPECT_EQ(resize_bicubic(Image{}, 2, 2).error().code, ErrorCode::invalid_argument);

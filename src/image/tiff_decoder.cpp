@@ -49,6 +49,7 @@ struct Layout {
 struct Reader {
     std::span<const std::byte> encoded;
     std::uint64_t position = 0;
+    const CancelToken* cancel = nullptr;
     char message[200] = {};        // the library's first error
     bool jpeg_ends_early = false;  // only a warning of the library, but it means missing pixels
     TIFF* tiff = nullptr;
@@ -115,6 +116,7 @@ int on_warning(TIFF*, void* user, const char* module, const char* format, va_lis
 }
 
 Error damaged(const Reader& reader, std::string_view subject) {
+    if (cancelled(reader.cancel)) return cancelled_error(kDecodeStage, subject);
     const std::string message = reader.message[0] != '\0' ? reader.message : "a part of its data is missing";
     return decode_error(ErrorCode::malformed, subject,
                         "the TIFF file cannot be decoded (" + message + "); the file is cut short or damaged");
@@ -356,16 +358,27 @@ private:
     std::vector<std::vector<std::uint8_t>> samples_;  // of one row, each sample by itself
 };
 
-// Decodes the part whose first pixel is (x, y), of one plane.
-bool read_part(Reader& reader, const Layout& layout, std::uint32_t x, std::uint32_t y, unsigned plane,
+// Decodes the strip whose first row is y, of one plane. A strip may be the whole picture: it is read row by row, with a
+// look at the cancel token in between. PackBits, which is fast, is not: runs of some writers go on in the next row.
+bool read_strip(Reader& reader, const Layout& layout, std::uint32_t y, std::uint16_t plane,
+                std::span<std::uint8_t> strip) {
+    if (layout.compression == COMPRESSION_PACKBITS) {
+        const auto size = static_cast<tmsize_t>(strip.size());
+        return TIFFReadEncodedStrip(reader.tiff, TIFFComputeStrip(reader.tiff, y, plane), strip.data(), size) == size;
+    }
+    for (const std::size_t row_bytes = layout.part_row_bytes(); !strip.empty(); strip = strip.subspan(row_bytes))
+        if (cancelled(reader.cancel) || TIFFReadScanline(reader.tiff, strip.data(), y++, plane) != 1) return false;
+    return true;
+}
+
+// Decodes the part whose first pixel is (x, y), of one plane. False: the data ends early, or the work is cancelled.
+bool read_part(Reader& reader, const Layout& layout, std::uint32_t x, std::uint32_t y, std::uint16_t plane,
                std::span<std::uint8_t> part) {
+    if (cancelled(reader.cancel)) return false;
+    if (!layout.tiled) return read_strip(reader, layout, y, plane, part) && !reader.jpeg_ends_early;
     const auto size = static_cast<tmsize_t>(part.size());
-    const auto sample = static_cast<std::uint16_t>(plane);
-    const tmsize_t got =
-        layout.tiled
-            ? TIFFReadEncodedTile(reader.tiff, TIFFComputeTile(reader.tiff, x, y, 0, sample), part.data(), size)
-            : TIFFReadEncodedStrip(reader.tiff, TIFFComputeStrip(reader.tiff, y, sample), part.data(), size);
-    return got == size && !reader.jpeg_ends_early;
+    return TIFFReadEncodedTile(reader.tiff, TIFFComputeTile(reader.tiff, x, y, 0, plane), part.data(), size) == size &&
+           !reader.jpeg_ends_early;
 }
 
 Orientation read_orientation(const Reader& reader) {
@@ -384,6 +397,7 @@ Result<Decoded> decode_tiff(std::span<const std::byte> encoded, std::string_view
                             const DecodeOptions& options) {
     Reader reader;
     reader.encoded = encoded;
+    reader.cancel = options.cancel;
     if (!open(reader)) return damaged(reader, subject);
     INKSTONE_TRY(const Layout layout, read_layout(reader, subject, options));
     Palette palette;
@@ -392,7 +406,8 @@ Result<Decoded> decode_tiff(std::span<const std::byte> encoded, std::string_view
         if (palette.empty()) return damaged(reader, subject);
     }
 
-    INKSTONE_TRY(Image image, allocate_image(static_cast<int>(layout.width), static_cast<int>(layout.height)));
+    INKSTONE_TRY(Image image,
+                 allocate_image(static_cast<int>(layout.width), static_cast<int>(layout.height), options.cancel));
     const std::size_t row_bytes = layout.part_row_bytes();
     const std::size_t plane_bytes = row_bytes * layout.part_height;
     if (options.admit)
@@ -406,14 +421,16 @@ Result<Decoded> decode_tiff(std::span<const std::byte> encoded, std::string_view
             for (unsigned plane = 0; plane < layout.planes(); ++plane) {
                 const auto part =
                     std::span(parts).subspan(plane * plane_bytes, layout.tiled ? plane_bytes : rows * row_bytes);
-                if (!read_part(reader, layout, static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y), plane,
-                               part))
+                if (!read_part(reader, layout, static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y),
+                               static_cast<std::uint16_t>(plane), part))
                     return damaged(reader, subject);
             }
             const std::size_t width = std::min(layout.part_width, layout.width - x);
-            for (std::size_t row = 0; row < rows; ++row)
+            for (std::size_t row = 0; row < rows; ++row) {
+                INKSTONE_CHECK(check_cancel(subject, options));
                 converter.convert(parts.data() + row * row_bytes, plane_bytes, width,
                                   image.row(static_cast<int>(y + row)) + x * 3);
+            }
         }
     }
     return Decoded{std::move(image), read_orientation(reader)};

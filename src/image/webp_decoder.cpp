@@ -1,5 +1,7 @@
 // WebP through libwebp and its demuxer, whose types stay in this file: lossy, lossless, with alpha; of an animation the
-// first frame, on its canvas. libwebp's memory grows with the sides of the frame, which are checked first.
+// first frame, on its canvas. libwebp's memory grows with the sides of the frame, which are checked first. The library
+// decodes the rows that the bytes given so far hold: they are given piece by piece, with a look at the cancel token in
+// between. None of them is copied.
 #include <webp/decode.h>
 #include <webp/demux.h>
 
@@ -18,6 +20,15 @@ struct DeleteDemuxer {
 };
 using Demuxer = std::unique_ptr<WebPDemuxer, DeleteDemuxer>;
 
+struct DeleteDecoder {
+    void operator()(WebPIDecoder* decoder) const { WebPIDelete(decoder); }
+};
+using Decoder = std::unique_ptr<WebPIDecoder, DeleteDecoder>;
+
+// What stands before the rows of a lossless frame is read anew with each piece until it is there: pieces are few.
+constexpr std::size_t kMaxPieces = 64;
+constexpr std::size_t kLeastPieceBytes = std::size_t{64} << 10;
+
 struct FirstFrame {
     WebPIterator iterator = {};
 
@@ -34,6 +45,8 @@ Error damaged(std::string_view subject, const std::string& reason) {
 
 Error failure(VP8StatusCode status, std::string_view subject) {
     switch (status) {
+        case VP8_STATUS_USER_ABORT:
+            return cancelled_error(kDecodeStage, subject);
         case VP8_STATUS_OUT_OF_MEMORY:
             return decode_error(ErrorCode::out_of_memory, subject,
                                 "the WebP file cannot be decoded (out of memory); scale the picture down");
@@ -48,8 +61,10 @@ Error failure(VP8StatusCode status, std::string_view subject) {
     }
 }
 
-// Decodes the frame's bytes to rows of `channels` bytes per pixel that lie stride_bytes apart.
-VP8StatusCode decode_frame(const WebPIterator& frame, int channels, std::uint8_t* pixels, std::size_t stride_bytes) {
+// Decodes the frame's bytes to rows of `channels` bytes per pixel that lie stride_bytes apart. VP8_STATUS_USER_ABORT
+// when cancelled.
+VP8StatusCode decode_frame(const WebPIterator& frame, int channels, std::uint8_t* pixels, std::size_t stride_bytes,
+                           const CancelToken* cancel) {
     WebPDecoderConfig config;
     if (WebPInitDecoderConfig(&config) == 0) return VP8_STATUS_INVALID_PARAM;
     config.output.colorspace = channels == 4 ? MODE_RGBA : MODE_RGB;
@@ -59,7 +74,17 @@ VP8StatusCode decode_frame(const WebPIterator& frame, int channels, std::uint8_t
     // Up to the end of the last row's pixels: behind it other pixels, or nothing, may stand.
     config.output.u.RGBA.size =
         stride_bytes * static_cast<std::size_t>(frame.height - 1) + static_cast<std::size_t>(frame.width) * channels;
-    return WebPDecode(frame.fragment.bytes, frame.fragment.size, &config);
+    const Decoder decoder(WebPIDecode(nullptr, 0, &config));
+    if (!decoder) return VP8_STATUS_OUT_OF_MEMORY;
+    const std::size_t bytes = frame.fragment.size;
+    const std::size_t piece = std::max(kLeastPieceBytes, bytes / kMaxPieces);
+    VP8StatusCode status = VP8_STATUS_SUSPENDED;
+    for (std::size_t given = 0; given < bytes && status == VP8_STATUS_SUSPENDED;) {
+        if (cancelled(cancel)) return VP8_STATUS_USER_ABORT;
+        given += std::min(piece, bytes - given);
+        status = WebPIUpdate(decoder.get(), frame.fragment.bytes, given);
+    }
+    return status;
 }
 
 // The bytes of a chunk, which lie in the file.
@@ -105,21 +130,23 @@ Result<Decoded> decode_webp(std::span<const std::byte> encoded, std::string_view
                                     std::to_string(height) + " pixels");
 
     // Around a frame that is smaller than the canvas, pixels are transparent, or black in a file without alpha.
-    INKSTONE_TRY(Image image, allocate_image(static_cast<int>(width), static_cast<int>(height)));
+    INKSTONE_TRY(Image image, allocate_image(static_cast<int>(width), static_cast<int>(height), options.cancel));
     const auto target = [&](int y) { return image.row(frame.y_offset + y) + std::size_t{3} * frame.x_offset; };
     if (whole.has_alpha == 0) {
-        const VP8StatusCode status = decode_frame(frame, 3, target(0), std::size_t{3} * width);
+        const VP8StatusCode status = decode_frame(frame, 3, target(0), std::size_t{3} * width, options.cancel);
         if (status != VP8_STATUS_OK) return failure(status, subject);
     } else {
         const std::size_t row_bytes = std::size_t{4} * frame.width;
         std::vector<std::uint8_t> rgba(row_bytes * frame.height);
-        const VP8StatusCode status = decode_frame(frame, 4, rgba.data(), row_bytes);
+        const VP8StatusCode status = decode_frame(frame, 4, rgba.data(), row_bytes, options.cancel);
         if (status != VP8_STATUS_OK) return failure(status, subject);
         if (part.width < image.width || part.height < image.height)
             for (std::size_t i = 0; i < image.pixels.size(); i += 3)
                 std::copy(options.background.begin(), options.background.end(), image.pixels.begin() + i);
-        for (int y = 0; y < frame.height; ++y)
+        for (int y = 0; y < frame.height; ++y) {
+            INKSTONE_CHECK(check_cancel(subject, options));
             compose_row(rgba.data() + y * row_bytes, options.background, frame.width, target(y));
+        }
     }
     return Decoded{std::move(image), choose_orientation(read_chunk(demuxer, "EXIF"), read_chunk(demuxer, "XMP "))};
 }

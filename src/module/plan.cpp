@@ -42,9 +42,8 @@ Plan make_plan(const graph::Graph& graph, const RowCounts& rows, const std::vect
     for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
         for (const graph::Value value : graph.nodes[node].outputs) {
             const graph::ValueInfo& info = graph.values[value.index];
-            const std::size_t element_bytes = info.type == graph::ElementType::bf16 ? 2 : sizeof(float);
-            const std::size_t bytes =
-                rows[static_cast<std::size_t>(info.rows)] * ops::row_stride(info.type, info.width) * element_bytes;
+            const std::size_t bytes = rows[static_cast<std::size_t>(info.rows)] *
+                                      ops::row_stride(info.type, info.width) * ops::element_bytes(info.type);
             lives[value.index] = {node, node, (bytes + kAlignment - 1) / kAlignment * kAlignment};
         }
         for (const graph::Value value : graph.nodes[node].inputs)

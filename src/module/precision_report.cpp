@@ -38,6 +38,10 @@ std::string_view name_of(tensor::WeightFormat format) {
             return "bf16";
         case tensor::WeightFormat::f16:
             return "f16";
+        case tensor::WeightFormat::q8:
+            return "q8";
+        case tensor::WeightFormat::q4:
+            return "q4";
     }
     return "";
 }
@@ -50,10 +54,13 @@ std::string describe_products(const Module& module, const std::function<bool(std
     bool rounded = false;
     for (const graph::Node& node : graph.nodes) {
         if (!std::holds_alternative<ops::Linear>(node.parameters) || !chosen(graph.stages[node.stage])) continue;
-        const bool bf16 = graph.values[node.inputs[0].index].type == graph::ElementType::bf16;
+        const graph::ElementType input = graph.values[node.inputs[0].index].type;
+        const std::string_view name = ops::group_of(input) != 0           ? "int8"
+                                      : input == graph::ElementType::bf16 ? "bf16"
+                                                                          : "f32";
         for (const graph::Matrix matrix : node.matrices) {
             const tensor::PackedMatrix& packed = module.weights().matrix(matrix);
-            arithmetic.add(bf16 ? "bf16" : "f32", packed.bytes());
+            arithmetic.add(name, packed.bytes());
             storage.add(name_of(packed.format), packed.bytes());
             rounded = rounded || module.weights().rounded(matrix);
         }

@@ -10,7 +10,8 @@
 namespace inkstone::module {
 
 // Of the products in the stages that `chosen` names: "bf16 arithmetic, bf16 weights", "f32 arithmetic, bf16+f32
-// weights" (most bytes first), "bf16 arithmetic, bf16 weights (rounded)" when bf16 does not hold some of them exactly.
+// weights" (most bytes first), "int8 arithmetic, q8 weights", "bf16 arithmetic, bf16 weights (rounded)" when bf16 does
+// not hold some of them exactly.
 std::string describe_products(const Module& module, const std::function<bool(std::string_view stage)>& chosen);
 
 }  // namespace inkstone::module

@@ -150,6 +150,22 @@ void pack_rounded(const tensor::MatrixSource& source, std::byte* packed_data, st
                  tensor::WeightFormat::bf16, packed_data, 0, tiles);
 }
 
+// The matrix as it is kept, without memory: as its products ask for, or else in the narrowest format.
+tensor::PackedMatrix packed_shape(const graph::MatrixConstant& constant, tensor::WeightFormat narrowest) {
+    if (constant.quantised)
+        return {constant.quantised->format, constant.outputs, constant.inputs, nullptr,
+                constant.quantised->quantisation};
+    return {constant.bf16 ? tensor::WeightFormat::bf16 : narrowest, constant.outputs, constant.inputs, nullptr};
+}
+
+Error too_large(const graph::MatrixConstant& constant, float magnitude) {
+    const bool q4 = constant.quantised->format == tensor::WeightFormat::q4;
+    return {ErrorCode::unsupported, "load weights", constant.name,
+            "has a weight of magnitude " + std::to_string(magnitude) + ", expected at most " +
+                std::to_string(65504 * (q4 ? 8 : 127)) + " for precision " + (q4 ? "q4" : "q8") +
+                "; choose precision bf16 or f32"};
+}
+
 // The values of a small constant.
 Result<std::vector<float>> values_of(const graph::VectorConstant& constant, const LoadHooks& hooks) {
     tensor::TensorView view = constant.source;
@@ -167,7 +183,7 @@ Result<std::vector<float>> values_of(const graph::VectorConstant& constant, cons
 std::uint64_t Weights::least_bytes(const graph::Graph& graph) {
     std::uint64_t total = 0;
     for (const graph::MatrixConstant& constant : graph.matrices)
-        total += aligned(tensor::PackedMatrix{tensor::WeightFormat::bf16, constant.outputs, constant.inputs}.bytes());
+        total += aligned(packed_shape(constant, tensor::WeightFormat::bf16).bytes());
     for (const graph::VectorConstant& constant : graph.vectors) total += aligned(constant.count * sizeof(float));
     return total;
 }
@@ -184,10 +200,12 @@ Result<Weights> Weights::pack(const graph::Graph& graph, backend::Backend& backe
     INKSTONE_TRY(const PieceReader pieces, PieceReader::create(sources, backend, hooks));
     std::vector<tensor::WeightFormat> narrowest(sources.size());
     for (std::size_t i = 0; i < sources.size(); ++i) {
-        INKSTONE_TRY(narrowest[i], narrowest_format(sources[i], pieces));
-        const tensor::WeightFormat format = graph.matrices[i].bf16 ? tensor::WeightFormat::bf16 : narrowest[i];
-        weights.matrices_.push_back({format, sources[i].outputs, sources[i].inputs, nullptr});
-        weights.rounded_.push_back(format != narrowest[i]);
+        const bool quantised = graph.matrices[i].quantised.has_value();
+        if (!quantised) {
+            INKSTONE_TRY(narrowest[i], narrowest_format(sources[i], pieces));
+        }
+        weights.matrices_.push_back(packed_shape(graph.matrices[i], narrowest[i]));
+        weights.rounded_.push_back(!quantised && weights.matrices_.back().format != narrowest[i]);
         total += aligned(weights.matrices_.back().bytes());
     }
     for (const graph::VectorConstant& constant : graph.vectors) {
@@ -207,13 +225,18 @@ Result<Weights> Weights::pack(const graph::Graph& graph, backend::Backend& backe
         tensor::PackedMatrix& matrix = weights.matrices_[i];
         matrix.data = next;
         const std::size_t piece_bytes = tiles_per_piece(sources[i]) * matrix.tile_bytes();
+        std::atomic<float> magnitude{0};  // of a weight that is too large to be quantised
         INKSTONE_CHECK(pieces.each(sources[i], [&](std::size_t piece, const tensor::MatrixSource& part) {
             const std::size_t tiles = (part.outputs + tensor::kTileOutputs - 1) / tensor::kTileOutputs;
-            if (matrix.format == narrowest[i])
+            if (tensor::is_quantised(matrix.format)) {
+                const float found = tensor::quantise(part, matrix, next + piece * piece_bytes, 0, tiles);
+                if (found > 0) magnitude = found;
+            } else if (matrix.format == narrowest[i])
                 tensor::pack(part, matrix.format, next + piece * piece_bytes, 0, tiles);
             else
                 pack_rounded(part, next + piece * piece_bytes, tiles);
         }));
+        if (magnitude > 0) return too_large(graph.matrices[i], magnitude);
         next += aligned(matrix.bytes());
         finished(graph.matrices[i].source);
     }
@@ -228,7 +251,7 @@ Result<Weights> Weights::pack(const graph::Graph& graph, backend::Backend& backe
 }
 
 std::string Weights::formats() const {
-    std::pair<std::size_t, std::string_view> bytes[] = {{0, "f32"}, {0, "bf16"}, {0, "f16"}};
+    std::pair<std::size_t, std::string_view> bytes[] = {{0, "f32"}, {0, "bf16"}, {0, "f16"}, {0, "q8"}, {0, "q4"}};
     for (const tensor::PackedMatrix& matrix : matrices_)
         bytes[static_cast<std::size_t>(matrix.format)].first += matrix.bytes();
     std::sort(std::begin(bytes), std::end(bytes), [](const auto& a, const auto& b) { return a.first > b.first; });

@@ -32,13 +32,15 @@ public:
     static std::uint64_t least_bytes(const graph::Graph& graph);
 
     // Packs every constant of the graph into the backend's memory; a constant that several nodes use is packed once.
-    // Errors: unsupported (element type, named with its tensor), out_of_memory, cancelled, those of the hooks.
+    // Errors: unsupported (element type, or weights too large for q8 or q4, named with their tensor), out_of_memory,
+    // cancelled, those of the hooks.
     static Result<Weights> pack(const graph::Graph& graph, backend::Backend& backend, const LoadHooks& hooks);
 
     const tensor::PackedMatrix& matrix(graph::Matrix matrix) const { return matrices_[matrix.index]; }
     const float* vector(graph::Vector vector) const { return vectors_[vector.index]; }
     std::size_t bytes() const { return memory_ ? memory_->bytes() : 0; }
-    // Whether the matrix was rounded: MatrixConstant::bf16 asked for what is not exact in bf16.
+    // Whether the matrix was rounded: MatrixConstant::bf16 asked for what is not exact in bf16. Not said of quantised
+    // ones.
     bool rounded(graph::Matrix matrix) const { return rounded_[matrix.index]; }
     // Storage formats in use, most bytes first: "bf16", "bf16+f32", ...
     std::string formats() const;

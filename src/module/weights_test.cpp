@@ -152,6 +152,33 @@ TEST_F(PackedWeights, RoundsToBf16WhereAProductAsksForIt) {
     }
 }
 
+TEST_F(PackedWeights, QuantisesWhereAProductAsksForIt) {
+    const std::size_t outputs = 600, inputs = 1024;  // several pieces, the last one ragged
+    std::vector<float> values(outputs * inputs);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 251) - 125;
+    const tensor::QuantisedFormat format{tensor::WeightFormat::q8, {64, tensor::ScaleType::f16}};
+    graph::Graph graph;
+    graph.matrices = {{"m", view(tensor::DataType::f32, values.size(), std::as_bytes(std::span(values))), outputs,
+                       inputs, 1, false, format}};
+    const auto weights = pack(graph);
+    ASSERT_TRUE(weights.ok());
+    EXPECT_EQ(weights->formats(), "q8");
+    EXPECT_EQ(Weights::least_bytes(graph), weights->bytes());
+    EXPECT_FALSE(weights->rounded({0}));
+    std::vector<float> row(inputs);
+    for (const std::size_t output : {0U, 255U, 256U, 599U}) {
+        tensor::unpack_row(weights->matrix({0}), output, row.data());
+        for (std::size_t k = 0; k < inputs; ++k) ASSERT_NEAR(row[k], values[output * inputs + k], 0.6) << output;
+    }
+    values[5] = 1e9F;
+    const auto refused = pack(graph);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
+    EXPECT_EQ(refused.error().subject, "m");
+    EXPECT_NE(refused.error().message.find("1000000000"), std::string::npos) << refused.error().text();
+    EXPECT_NE(refused.error().message.find("8319008"), std::string::npos) << refused.error().text();
+}
+
 TEST_F(PackedWeights, OtherElementTypesAreNamed) {
     const std::vector<std::byte> bytes(64);
     graph::Graph graph;

@@ -13,6 +13,7 @@ struct Name {
     std::string_view operator()(const Silu&) const { return "silu"; }
     std::string_view operator()(const Gelu&) const { return "gelu"; }
     std::string_view operator()(const RoundBf16&) const { return "round_bf16"; }
+    std::string_view operator()(const QuantiseRows&) const { return "quantise_rows"; }
     std::string_view operator()(const RotaryTable&) const { return "rotary_table"; }
     std::string_view operator()(const RotateHalf&) const { return "rotate_half"; }
     std::string_view operator()(const Attention&) const { return "attention"; }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tensor/packed_matrix.h"
+#include "tensor/quantised_row.h"
 
 namespace inkstone::ops {
 
@@ -41,8 +42,9 @@ struct RotaryTable {                       // input: positions; outputs: cosine,
     std::vector<std::uint8_t> axis;        // [head_dim]
     std::vector<float> inverse_frequency;  // [head_dim / 2]
 };
-struct RoundBf16 {};  // float to bfloat16
-struct RotateHalf {   // inputs: x, cosine, sine
+struct RoundBf16 {};     // float to bfloat16
+struct QuantiseRows {};  // float to int8 in groups
+struct RotateHalf {      // inputs: x, cosine, sine
     std::size_t heads = 0;
     std::optional<float> norm_epsilon;  // then an rms_norm of each head: vector (weight)
 };
@@ -63,9 +65,9 @@ struct MergePatches {
 struct InsertNewlines {};  // vector (newline)
 struct FrameRows {};       // vectors (begin, end)
 
-using Parameters =
-    std::variant<Linear, RmsNorm, LayerNorm, Add, Multiply, Silu, Gelu, RoundBf16, RotaryTable, RotateHalf, Attention,
-                 Embedding, ScatterRows, GatherRows, InterpolatePositions, MergePatches, InsertNewlines, FrameRows>;
+using Parameters = std::variant<Linear, RmsNorm, LayerNorm, Add, Multiply, Silu, Gelu, RoundBf16, QuantiseRows,
+                                RotaryTable, RotateHalf, Attention, Embedding, ScatterRows, GatherRows,
+                                InterpolatePositions, MergePatches, InsertNewlines, FrameRows>;
 
 // "linear", "rms_norm", ...: the operator's folder.
 std::string_view name_of(const Parameters& parameters);
@@ -83,12 +85,24 @@ constexpr std::size_t kRowClasses = 6;
 
 // Elements of a value. A row of bf16 has room for an even number of elements; of an odd width the last one is +0.
 // Operators compute on f32 and give f32, except that the product of a bf16 input is linear_bf16, and that a bf16 output
-// of a product or a norm is rounded as by round_bf16 when it is written.
-enum class ElementType : std::uint8_t { f32, bf16, i32, pointer };
+// of a product or a norm is rounded as by round_bf16 when it is written; the product of quantised rows is linear_int8.
+// int8_64 and int8_32 are rows quantised in groups of 64 or 32 inputs (tensor/quantised_row.h), counted in bytes.
+enum class ElementType : std::uint8_t { f32, bf16, i32, pointer, int8_64, int8_32 };
+
+// Inputs of one group of quantised rows; 0 for all other types.
+constexpr std::size_t group_of(ElementType type) {
+    return type == ElementType::int8_64 ? 64 : type == ElementType::int8_32 ? 32 : 0;
+}
 
 // Elements from one row of a value to the next.
 constexpr std::size_t row_stride(ElementType type, std::size_t width) {
+    if (group_of(type) != 0) return tensor::QuantisedRow{width, group_of(type)}.bytes();
     return type == ElementType::bf16 ? width + width % 2 : width;
+}
+
+// Bytes of what row_stride counts; pointers are held by the caller.
+constexpr std::size_t element_bytes(ElementType type) {
+    return group_of(type) != 0 ? 1 : type == ElementType::bf16 ? 2 : 4;
 }
 
 // A value as an operator sees it: its number in the plan, its rows' class, its width in elements and their type.

@@ -28,6 +28,14 @@ constexpr Format kFormats[] = {
      [](EngineOptions& options) {
          options.precision = {Precision::bf16, Precision::bf16, Precision::bf16, Precision::bf16};
      }},
+    {"q8", Arithmetic::int8,
+     [](EngineOptions& options) {
+         options.precision = {Precision::bf16, Precision::q8, Precision::q8, Precision::bf16};
+     }},
+    {"q4", Arithmetic::int8,
+     [](EngineOptions& options) {
+         options.precision = {Precision::bf16, Precision::q4, Precision::q4, Precision::bf16};
+     }},
 };
 constexpr Arithmetic kArithmetics[] = {Arithmetic::f32, Arithmetic::bf16, Arithmetic::int8};
 

@@ -131,7 +131,7 @@ Result<BenchWork> BenchMeasure::products() {
                 const tensor::PackedMatrix& matrix = module->weights().matrix(number);
                 Shape& shape = shapes[{matrix.outputs, matrix.inputs}];
                 shape.matrix = matrix;
-                shape.input = graph.matrices[number.index].bf16 ? ops::ElementType::bf16 : ops::ElementType::f32;
+                shape.input = graph.matrices[number.index].input_type();
                 ++shape.often;
             }
         }

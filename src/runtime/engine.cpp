@@ -58,6 +58,10 @@ bool every_stage(std::string_view) { return true; }
 bool is_head(std::string_view stage) { return stage == "lm_head"; }
 bool is_decoder(std::string_view stage) { return !is_head(stage); }
 
+// How precisions q8 and q4 keep weights.
+constexpr tensor::QuantisedFormat kQ8{tensor::WeightFormat::q8, {64, tensor::ScaleType::f16}},
+    kQ4{tensor::WeightFormat::q4, {32, tensor::ScaleType::f16}};
+
 // A larger arena of the vision tower is given back after each picture: taking it anew costs little beside the work.
 constexpr std::uint64_t kArenaKept = std::uint64_t{64} << 20;
 
@@ -133,25 +137,35 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::filesystem::path& folder
     INKSTONE_TRY(const auto weights, model::Weights::open(checkpoint, config));
     INKSTONE_TRY(auto vision_graph, model::vision_graph(config, weights));
     INKSTONE_TRY(auto text_graph, model::text_graph(config, weights));
-    const std::uint64_t least_vision = inkstone::module::Weights::least_bytes(vision_graph),
-                        least_text = inkstone::module::Weights::least_bytes(text_graph);
-    INKSTONE_CHECK(engine->check_weights(least_vision + least_text));
     if (chosen.fuse) {
         vision_graph = graph::passes::fuse(std::move(vision_graph));
         text_graph = graph::passes::fuse(std::move(text_graph));
     }
     const PartPrecisions& precision = chosen.precision;
+    for (const auto& [part, name] : {std::pair{precision.vision, "vision"}, std::pair{precision.kv, "kv"}})
+        if (part == Precision::q8 || part == Precision::q4)
+            return Error{ErrorCode::unsupported, "load", "precision",
+                         std::string(name) + " is " + (part == Precision::q8 ? "q8" : "q4") +
+                             ", expected f32 or bf16; q8 and q4 are for decoder and head"};
     if (precision.vision == Precision::bf16) {
         vision_graph = graph::passes::use_bf16(std::move(vision_graph), every_stage);
         vision_graph.kv.storage = tensor::KvStorage::bf16;
         INKSTONE_CHECK(tensor::check(vision_graph.kv));
     }
-    if (precision.decoder == Precision::bf16) text_graph = graph::passes::use_bf16(std::move(text_graph), is_decoder);
-    if (precision.head == Precision::bf16) text_graph = graph::passes::use_bf16(std::move(text_graph), is_head);
+    const auto lower = [&](Precision part, bool (*in_part)(std::string_view stage)) {
+        if (part == Precision::bf16) text_graph = graph::passes::use_bf16(std::move(text_graph), in_part);
+        if (part == Precision::q8) text_graph = graph::passes::use_int8(std::move(text_graph), kQ8, in_part);
+        if (part == Precision::q4) text_graph = graph::passes::use_int8(std::move(text_graph), kQ4, in_part);
+    };
+    lower(precision.decoder, is_decoder);
+    lower(precision.head, is_head);
     if (precision.kv == Precision::bf16) {
         text_graph.kv.storage = tensor::KvStorage::bf16;
         INKSTONE_CHECK(tensor::check(text_graph.kv));
     }
+    const std::uint64_t least_vision = inkstone::module::Weights::least_bytes(vision_graph),
+                        least_text = inkstone::module::Weights::least_bytes(text_graph);
+    INKSTONE_CHECK(engine->check_weights(least_vision + least_text));
     INKSTONE_TRY(engine->backend_, backend::cpu::CpuBackend::create(chosen.instruction_set, chosen.threads));
     backend::Backend& backend = *engine->backend_;
 
@@ -176,6 +190,10 @@ Result<std::unique_ptr<Engine>> Engine::load(const std::filesystem::path& folder
     engine->scratch_ = std::make_unique<inkstone::module::ScratchBlocks>(backend, vision_module->graph().kv);
     INKSTONE_TRY(engine->vision_, inkstone::module::Session::create(std::move(vision_module), chosen.vision_taps));
     INKSTONE_TRY(engine->decoder_, generate::Decoder::create(std::move(text_module), chosen.text_taps));
+    if (chosen.strategy == Strategy::lookahead)
+        engine->strategy_ = std::make_unique<generate::Lookahead>(generate::LookaheadOptions{chosen.block_size});
+    else
+        engine->strategy_ = std::make_unique<generate::Autoregressive>();
     engine->options_.on_load = nullptr;  // the caller's, for the length of loading
     engine->options_.cancel = nullptr;
     engine->load_ms_ = now_ms() - start;
@@ -223,6 +241,9 @@ MemoryEstimate Engine::estimate(std::span<const model::ImageGrid> grids, std::ui
     rows[static_cast<std::size_t>(ops::Rows::token)] = std::min(prompt_tokens, generate::Decoder::kMaximumRows);
     rows[static_cast<std::size_t>(ops::Rows::logit)] = 1;
     estimate.activations = decoder_->session().planned_bytes(rows);
+    const std::size_t block = strategy_->block_size();
+    rows[static_cast<std::size_t>(ops::Rows::token)] = rows[static_cast<std::size_t>(ops::Rows::logit)] = block;
+    estimate.activations = std::max<std::uint64_t>(estimate.activations, decoder_->session().planned_bytes(rows));
 
     const auto patch_size = static_cast<std::size_t>(package_.preprocessing.patch_size);
     std::uint64_t visual = 0;
@@ -378,7 +399,8 @@ Status Engine::read(Request request, const AnswerOptions& options, Answer& answe
         if (options.on_progress)
             options.on_progress("vision", static_cast<std::int64_t>(i), static_cast<std::int64_t>(visual.size()));
         double start = now_ms();
-        INKSTONE_TRY(auto patches, image::preprocess(std::move(request.images[i]), package_.preprocessing));
+        INKSTONE_TRY(auto patches,
+                     image::preprocess(std::move(request.images[i]), package_.preprocessing, options.cancel));
         answer.timing.preprocess_ms += now_ms() - start;
         start = now_ms();
         const Status seen = run_vision(patches, visual[i]);
@@ -415,6 +437,7 @@ Status Engine::read(Request request, const AnswerOptions& options, Answer& answe
     static_cast<generate::SamplerOptions&>(generation) = options.sampler;
     generation.stop_ids = package_.generation.stop_ids;
     generation.max_new_tokens = options.max_new_tokens;
+    generation.cancel = options.cancel;
     generation.context_length = config.text.max_position_embeddings;
     if (options.repetition_guard)
         generation.repetition_limits = [&] { return tables.open() ? kLimitsInTable : generate::RepetitionLimits{}; };
@@ -438,8 +461,7 @@ Status Engine::read(Request request, const AnswerOptions& options, Answer& answe
         };
     const inkstone::module::Session& session = decoder_->session();
     const double embed_before = session.stage_ms("embed"), head_before = session.stage_ms("lm_head");
-    generate::Autoregressive strategy;
-    INKSTONE_TRY(answer.generated, generate::generate(*decoder_, sequence, strategy, generation));
+    INKSTONE_TRY(answer.generated, generate::generate(*decoder_, sequence, *strategy_, generation));
     // What a cut character or the beginning of a stop string leaves is part of the text; a caller who ended the
     // generation is not called again.
     std::string rest = stop.push(detokenizer.flush());

@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "generate/decoder.h"
 #include "generate/generator.h"
+#include "generate/lookahead.h"
 #include "image/decode.h"
 #include "image/image.h"
 #include "image/patches.h"
@@ -27,8 +28,10 @@
 
 namespace inkstone::runtime {
 
-enum class Precision : std::uint8_t { f32, bf16 };
-// Arithmetic of each part; kv is the storage of the decoder's keys and values.
+enum class Precision : std::uint8_t { f32, bf16, q8, q4 };
+enum class Strategy : std::uint8_t { ar, lookahead };
+// Arithmetic of each part; kv is the storage of the decoder's keys and values. q8 and q4 are for the decoder and the
+// head; of vision and kv they are refused at load.
 struct PartPrecisions {
     Precision vision = Precision::f32, decoder = Precision::f32, head = Precision::f32, kv = Precision::f32;
 };
@@ -36,6 +39,8 @@ struct PartPrecisions {
 struct EngineOptions {
     PartPrecisions precision;
     backend::cpu::InstructionSet instruction_set = backend::cpu::best_set();
+    Strategy strategy = Strategy::ar;
+    std::size_t block_size = generate::kMaximumBlock;  // of strategies that draft, 1 to kMaximumBlock
     int threads = 1;
     std::int64_t min_pixels = 0;           // 0: the package's
     std::int64_t max_pixels = 0;           // 0: the package's, at most default_max_pixels
@@ -130,6 +135,7 @@ public:
     std::uint64_t weight_bytes() const { return vision_weights().bytes() + text_weights().bytes(); }
     std::uint64_t cache_bytes() const { return pool_->bytes(); }
     std::uint64_t activation_bytes() const;
+    std::string_view strategy() const { return strategy_->name(); }
     double load_ms() const { return load_ms_; }
 
     // What pictures of these grids, decoded to this many bytes in all, and these numbers of tokens need.
@@ -163,6 +169,7 @@ private:
     std::unique_ptr<module::ScratchBlocks> scratch_;
     std::unique_ptr<module::Session> vision_;
     std::unique_ptr<generate::Decoder> decoder_;
+    std::unique_ptr<generate::Strategy> strategy_;    // keeps what steps cost here from request to request
     std::optional<Speed> vision_speed_, text_speed_;  // measured when first asked for
 };
 

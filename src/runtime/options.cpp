@@ -22,6 +22,8 @@ backend::cpu::InstructionSet instruction_set(hunyuan_ocr::InstructionSet wanted)
             return InstructionSet::avx2;
         case hunyuan_ocr::InstructionSet::avx512:
             return InstructionSet::avx512;
+        case hunyuan_ocr::InstructionSet::avx512_vnni:
+            return InstructionSet::avx512_vnni;
         case hunyuan_ocr::InstructionSet::avx512_bf16:
             return InstructionSet::avx512_bf16;
         case hunyuan_ocr::InstructionSet::automatic:
@@ -34,6 +36,21 @@ void refuse_negative(const char* option, std::int64_t value) {
     if (value < 0)
         throw hunyuan_ocr::Error(hunyuan_ocr::ErrorCode::invalid_argument, "load", option,
                                  "is " + std::to_string(value) + ", expected 0 (the default) or more");
+}
+
+static_assert(hunyuan_ocr::kMaximumBlockSize == generate::kMaximumBlock);
+
+std::size_t block_size(const hunyuan_ocr::RuntimeOptions& options) {
+    const int size = options.block_size;
+    if (size < 0 || size > hunyuan_ocr::kMaximumBlockSize)
+        throw hunyuan_ocr::Error(hunyuan_ocr::ErrorCode::invalid_argument, "load", "block_size",
+                                 "is " + std::to_string(size) + ", expected 1 to " +
+                                     std::to_string(hunyuan_ocr::kMaximumBlockSize) + ", or 0 for the strategy's own");
+    if (options.strategy == hunyuan_ocr::Strategy::ar)
+        throw hunyuan_ocr::Error(
+            hunyuan_ocr::ErrorCode::invalid_argument, "load", "block_size",
+            "is " + std::to_string(size) + ", but strategy ar makes one token a step; choose lookahead, or leave it 0");
+    return static_cast<std::size_t>(size);
 }
 
 }  // namespace
@@ -67,11 +84,23 @@ EngineOptions engine_options(const hunyuan_ocr::RuntimeOptions& options) {
     EngineOptions engine;
     engine.instruction_set = instruction_set(options.instruction_set);
     const auto precision = [](hunyuan_ocr::Precision of_part) {
-        return of_part == hunyuan_ocr::Precision::bf16 ? Precision::bf16 : Precision::f32;
+        switch (of_part) {
+            case hunyuan_ocr::Precision::f32:
+                return Precision::f32;
+            case hunyuan_ocr::Precision::bf16:
+                return Precision::bf16;
+            case hunyuan_ocr::Precision::q8:
+                return Precision::q8;
+            case hunyuan_ocr::Precision::q4:
+                return Precision::q4;
+        }
+        return Precision::f32;
     };
     engine.precision = {precision(options.precision.vision), precision(options.precision.decoder),
                         precision(options.precision.head), precision(options.precision.kv)};
     engine.threads = options.threads > 0 ? options.threads : physical_cores();
+    engine.strategy = options.strategy == hunyuan_ocr::Strategy::lookahead ? Strategy::lookahead : Strategy::ar;
+    if (options.block_size != 0) engine.block_size = block_size(options);
     engine.min_pixels = options.min_pixels;
     engine.max_pixels = options.max_pixels;
     engine.default_max_pixels = hunyuan_ocr::kDefaultCpuMaxPixels;

@@ -34,7 +34,9 @@ using internal::runtime::value_or_throw;
 
 // `decoded_bytes` of other pictures are held meanwhile.
 internal::image::Image decode(const Image& image, internal::image::DecodeOptions options,
-                              const internal::runtime::Engine& engine, std::uint64_t decoded_bytes) {
+                              const internal::runtime::Engine& engine, std::uint64_t decoded_bytes,
+                              const CancelToken* cancel) {
+    options.cancel = cancel;
     options.admit = [&](const internal::image::DecodeDemand& demand) {
         return engine.admit_picture(demand, decoded_bytes);
     };
@@ -57,7 +59,7 @@ internal::image::Image decode(const Image& image, internal::image::DecodeOptions
     const std::ptrdiff_t stride = image.stride_bytes() != 0 ? image.stride_bytes() : image.width() * channels;
     return value_or_throw(internal::image::from_pixels(image.data(), image.width(), image.height(), stride,
                                                        static_cast<internal::image::PixelFormat>(image.format()),
-                                                       options.background));
+                                                       options.background, cancel));
 }
 
 ImageInfo image_info(const internal::image::Patches& patches, int merge) {
@@ -196,6 +198,8 @@ Profile Runtime::Implementation::profile(const internal::runtime::Answer& answer
     profile.prefill_ms = answer.timing.prefill_ms;
     profile.lm_head_ms = answer.timing.lm_head_ms;
     profile.decode_ms = answer.timing.decode_ms;
+    profile.draft_ms = answer.generated.draft_ms;
+    profile.verify_ms = answer.generated.verify_ms;
     profile.sample_ms = answer.timing.sample_ms;
     profile.detokenize_ms = answer.timing.detokenize_ms;
     profile.total_ms = total_ms;
@@ -205,7 +209,9 @@ Profile Runtime::Implementation::profile(const internal::runtime::Answer& answer
     profile.blocks = static_cast<std::int64_t>(answer.generated.steps);
     profile.proposed = static_cast<std::int64_t>(answer.generated.proposed);
     profile.accepted = static_cast<std::int64_t>(answer.generated.accepted);
-    profile.emitted = profile.generated_tokens;
+    profile.emitted = static_cast<std::int64_t>(answer.generated.emitted);
+    profile.withheld = static_cast<std::int64_t>(answer.generated.withheld);
+    profile.strategy = engine->strategy();
     profile.weight_bytes = engine->weight_bytes();
     profile.cache_bytes = engine->cache_bytes();
     profile.activation_bytes = engine->activation_bytes();
@@ -238,7 +244,7 @@ Result Runtime::Implementation::run(std::span<const Image> images, const Prompt&
     engine->release_kept_memory();
     std::uint64_t decoded_bytes = 0;
     for (const Image& image : images) {
-        request.images.push_back(decode(image, decode_options, *engine, decoded_bytes));
+        request.images.push_back(decode(image, decode_options, *engine, decoded_bytes, options.cancel));
         decoded_bytes += request.images.back().pixels.size();
     }
     const double decode_image_ms = now_ms() - start;

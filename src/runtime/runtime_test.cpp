@@ -168,6 +168,29 @@ TEST(Runtime, ABatchGoesOnPastABadPage) {
               ErrorCode::cancelled);
 }
 
+// The token is looked at from the first byte of a picture on, not only once the model computes.
+TEST(Runtime, StopsWhileAPictureIsMadeReady) {
+    Runtime runtime = load();
+    CancelToken cancel{true};
+    GenerationOptions options = tokens(6);
+    options.cancel = &cancel;
+    const Error decoding = error_of([&] { runtime.recognize(Image::file(kPicture), text("text"), options); });
+    EXPECT_EQ(decoding.code(), ErrorCode::cancelled);
+    EXPECT_EQ(decoding.stage(), "decode image");
+    const std::vector<std::uint8_t> gray(100 * 90);
+    const Image pixels = Image::pixels(gray.data(), 100, 90, PixelFormat::gray);
+    EXPECT_EQ(error_of([&] { runtime.recognize(pixels, text("text"), options); }).code(), ErrorCode::cancelled);
+    // The estimate comes between decoding and resizing.
+    cancel = false;
+    options.on_estimate = [&](const Estimate&) { cancel = true; };
+    const Error resizing = error_of([&] { runtime.recognize(pixels, text("text"), options); });
+    EXPECT_EQ(resizing.code(), ErrorCode::cancelled);
+    EXPECT_EQ(resizing.stage(), "image");  // the resized picture's pixels
+    cancel = false;
+    options.on_estimate = {};
+    EXPECT_EQ(runtime.recognize(pixels, text("text"), options).tokens.size(), 6U);
+}
+
 TEST(Runtime, PrefillGeneratesNothing) {
     Runtime runtime = load();
     const Profile profile = runtime.prefill(Image::file(kPicture), text("text"));

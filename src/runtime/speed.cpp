@@ -63,9 +63,7 @@ Result<Speed> measure_speed(const module::Module& module) {
     const graph::Graph& graph = module.graph();
     graph::Matrix largest, middle;
     const auto packed = [&](graph::Matrix matrix) { return module.weights().matrix(matrix); };
-    const auto input = [&](graph::Matrix matrix) {
-        return graph.matrices[matrix.index].bf16 ? ops::ElementType::bf16 : ops::ElementType::f32;
-    };
+    const auto input = [&](graph::Matrix matrix) { return graph.matrices[matrix.index].input_type(); };
     for (std::uint32_t i = 1; i < graph.matrices.size(); ++i) {
         const std::size_t bytes = packed({i}).bytes();
         if (bytes > packed(largest).bytes()) {

@@ -3,9 +3,11 @@
 // ends and reordered inputs take the plain loop.
 #include "tensor/packed_matrix.h"
 
+#include <cassert>
 #include <cstring>
 
 #include "tensor/half.h"
+#include "tensor/quantised_matrix.h"
 
 namespace inkstone::tensor {
 namespace {
@@ -31,6 +33,9 @@ std::size_t offset_in_tile(WeightFormat format, std::size_t output, std::size_t 
             return ((input / 2 * kTileOutputs + output) * 2 + input % 2) * 2;
         case WeightFormat::f16:
             return (input * kTileOutputs + output) * 2;
+        case WeightFormat::q8:
+        case WeightFormat::q4:
+            break;  // tensor/quantised_matrix.cpp
     }
     return 0;
 }
@@ -132,6 +137,9 @@ std::size_t pack_whole_tile(const MatrixSource& source, WeightFormat format, std
             return pack_words<WeightFormat::bf16>(source, tile, first_output);
         case WeightFormat::f16:
             return pack_halves(source, tile, first_output);
+        case WeightFormat::q8:
+        case WeightFormat::q4:
+            break;
     }
     return 0;
 }
@@ -153,6 +161,7 @@ WeightFormat narrowest_format(const MatrixSource& source) {
 
 void pack(const MatrixSource& source, WeightFormat format, std::byte* packed_data, std::size_t first_tile,
           std::size_t end_tile) {
+    assert(!is_quantised(format));
     const PackedMatrix shape{format, source.outputs, source.inputs, packed_data};
     for (std::size_t t = first_tile; t < end_tile; ++t) {
         std::byte* tile = packed_data + t * shape.tile_bytes();
@@ -165,6 +174,10 @@ void pack(const MatrixSource& source, WeightFormat format, std::byte* packed_dat
 }
 
 void unpack_row(const PackedMatrix& matrix, std::size_t output, float* row) {
+    if (is_quantised(matrix.format)) {
+        unpack_quantised_row(matrix, output, row);
+        return;
+    }
     const std::byte* tile = matrix.tile(output / kTileOutputs);
     for (std::size_t k = 0; k < matrix.inputs; ++k) {
         const std::byte* p = tile + offset_in_tile(matrix.format, output % kTileOutputs, k);
@@ -177,6 +190,9 @@ void unpack_row(const PackedMatrix& matrix, std::size_t output, float* row) {
                 break;
             case WeightFormat::f16:
                 row[k] = float_from_f16(load<std::uint16_t>(p));
+                break;
+            case WeightFormat::q8:
+            case WeightFormat::q4:
                 break;
         }
     }

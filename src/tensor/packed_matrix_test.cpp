@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "tensor/half.h"
+#include "tensor/quantised_matrix.h"
 
 namespace inkstone::tensor {
 namespace {
@@ -117,6 +120,112 @@ TEST(PackedMatrix, WidensHalves) {
     EXPECT_EQ(float_from_f16(0x7bff), 65504.0f);
     EXPECT_EQ(float_from_f16(0xfc00), -std::numeric_limits<float>::infinity());
     EXPECT_TRUE(float_from_f16(0x7c01) != float_from_f16(0x7c01));
+}
+
+constexpr QuantisedFormat kQuantised[] = {{WeightFormat::q8, {64, ScaleType::f16}},
+                                          {WeightFormat::q8, {32, ScaleType::f16}},
+                                          {WeightFormat::q8, {0, ScaleType::f32}},
+                                          {WeightFormat::q4, {32, ScaleType::f16}},
+                                          {WeightFormat::q4, {8, ScaleType::f32}}};
+
+std::size_t group_count(const QuantisedFormat& format) { return format.quantisation.group; }
+
+// [outputs, inputs] of f32, bf16 or f16 with a pattern that all of them hold.
+float patterned(std::size_t n, std::size_t k) {
+    return static_cast<float>(static_cast<int>(n * 37 + k * 11) % 201 - 100) / 64;
+}
+
+std::vector<std::byte> patterned_source(WeightFormat format, std::size_t outputs, std::size_t inputs) {
+    std::vector<std::byte> bytes(outputs * inputs * weight_bytes(format));
+    for (std::size_t n = 0; n < outputs; ++n)
+        for (std::size_t k = 0; k < inputs; ++k) {
+            const float value = patterned(n, k);
+            const std::uint16_t half = format == WeightFormat::f16 ? f16_from_float(value) : bf16_from_float(value);
+            std::byte* to = &bytes[(n * inputs + k) * weight_bytes(format)];
+            if (format == WeightFormat::f32)
+                std::memcpy(to, &value, 4);
+            else
+                std::memcpy(to, &half, 2);
+        }
+    return bytes;
+}
+
+// Every weight comes back within half a step of its group, from every source, reordered and ragged matrices included;
+// what fills up the last tile and the last words stands for zero.
+TEST(QuantisedMatrix, ComesBackWithinHalfAStep) {
+    for (const QuantisedFormat& format : kQuantised)
+        for (const WeightFormat from : {WeightFormat::f32, WeightFormat::bf16, WeightFormat::f16})
+            for (const Shape& shape : kShapes) {
+                SCOPED_TRACE(testing::Message()
+                             << shape.outputs << " x " << shape.inputs << " groups of " << group_count(format));
+                const std::vector<std::byte> source = patterned_source(from, shape.outputs, shape.inputs);
+                PackedMatrix matrix{format.format, shape.outputs, shape.inputs, nullptr, format.quantisation};
+                std::vector<std::byte> packed(matrix.bytes());
+                EXPECT_EQ(quantise({from, shape.outputs, shape.inputs, source.data(), shape.inner}, matrix,
+                                   packed.data(), 0, matrix.tiles()),
+                          0.0f);
+                matrix.data = packed.data();
+                std::vector<float> row(shape.inputs);
+                const std::size_t outer = shape.inputs / shape.inner;
+                for (std::size_t n = 0; n < shape.outputs; ++n) {
+                    unpack_row(matrix, n, row.data());
+                    for (std::size_t k = 0; k < shape.inputs; ++k) {
+                        const std::size_t group = format.quantisation.group == 0 ? 0 : k / format.quantisation.group;
+                        const float step = std::abs(scale_of(matrix, n, group));
+                        // q4 has no code for the largest number of the other sign: up to a whole step.
+                        const float steps = format.format == WeightFormat::q4 ? 1.01f : 0.51f;
+                        const float expected = patterned(n, k % outer * shape.inner + k / outer);
+                        ASSERT_LE(std::abs(row[k] - expected), step * steps + 1e-3f) << n << ", " << k;
+                    }
+                    for (std::size_t k = shape.inputs; k < matrix.packed_inputs(); ++k)
+                        ASSERT_EQ(code_of(matrix, n, k), 0);
+                }
+                for (std::size_t n = shape.outputs; n < matrix.tiles() * kTileOutputs; ++n)
+                    ASSERT_EQ(code_of(matrix, n, 0), 0);
+            }
+}
+
+// The layout, byte by byte: scales first, words of four or twice four inputs, 64 outputs side by side.
+TEST(QuantisedMatrix, StandsWhereTheLayoutSays) {
+    std::vector<float> weights(64 * 40, 0.0f);
+    weights[3 * 40 + 0] = 127 * 0.5f;  // output 3: code 127 of scale 0.5
+    weights[3 * 40 + 6] = -5 * 0.5f;
+    weights[3 * 40 + 33] = -127;  // second group, scale 1
+    const auto* bytes = reinterpret_cast<const std::byte*>(weights.data());
+    PackedMatrix q8{WeightFormat::q8, 64, 40, nullptr, {32, ScaleType::f16}};
+    ASSERT_EQ(q8.tile_bytes(), 2 * 128 + 10 * 256);
+    std::vector<std::byte> packed(q8.bytes());
+    quantise({WeightFormat::f32, 64, 40, bytes}, q8, packed.data(), 0, 1);
+    EXPECT_EQ(packed[2 * 3 + 1], std::byte{0x38});  // 0.5 as f16 is 0x3800
+    EXPECT_EQ(packed[128 + 3 * 4], std::byte{255});
+    EXPECT_EQ(packed[128 + 256 + 3 * 4 + 2], std::byte{128 - 5});
+    EXPECT_EQ(packed[128 + 8 * 256 + 2 * 3 + 1], std::byte{0x3c});
+    EXPECT_EQ(packed[128 + 8 * 256 + 128 + 3 * 4 + 1], std::byte{1});
+    EXPECT_EQ(packed[128], std::byte{128});
+
+    weights[3 * 40 + 0] = -8 * 0.5f;  // q4: scale 0.5, codes -8 and -5
+    PackedMatrix q4{WeightFormat::q4, 64, 40, nullptr, {32, ScaleType::f32}};
+    ASSERT_EQ(q4.tile_bytes(), 2 * 256 + 5 * 256);
+    packed.assign(q4.bytes(), std::byte{});
+    quantise({WeightFormat::f32, 64, 40, bytes}, q4, packed.data(), 0, 1);
+    EXPECT_EQ(packed[4 * 3 + 3], std::byte{0x3f});        // 0.5f is 0x3f000000
+    EXPECT_EQ(packed[256 + 3 * 4], std::byte{0x80});      // inputs 0 and 4: -8 and 0
+    EXPECT_EQ(packed[256 + 3 * 4 + 2], std::byte{0x38});  // inputs 2 and 6: 0 and -5
+}
+
+TEST(QuantisedMatrix, ScalesThatAreNotFiniteAreTold) {
+    PackedMatrix shape{WeightFormat::q8, 1, 64, nullptr, {64, ScaleType::f16}};
+    std::vector<std::byte> packed(shape.bytes());
+    const auto told = [&](float weight) {
+        std::vector<float> weights(64, 1.0f);
+        weights[9] = weight;
+        return quantise({WeightFormat::f32, 1, 64, reinterpret_cast<const std::byte*>(weights.data())}, shape,
+                        packed.data(), 0, 1);
+    };
+    EXPECT_EQ(told(-127 * 65504.0f), 0.0f);
+    EXPECT_EQ(told(-1e7f), 1e7f);
+    EXPECT_EQ(told(std::numeric_limits<float>::quiet_NaN()), std::numeric_limits<float>::infinity());
+    EXPECT_EQ(told(1e-30f), 0.0f);
 }
 
 }  // namespace

@@ -13,6 +13,8 @@ std::string name_of(InstructionSet set) {
             return "avx2";
         case InstructionSet::avx512:
             return "avx512";
+        case InstructionSet::avx512_vnni:
+            return "avx512_vnni";
         case InstructionSet::avx512_bf16:
             return "avx512_bf16";
     }
@@ -29,6 +31,7 @@ const std::vector<InstructionSet>& available_instruction_sets() {
         if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
             found.push_back(InstructionSet::avx512);
+            if (__builtin_cpu_supports("avx512vnni")) found.push_back(InstructionSet::avx512_vnni);
             if (__builtin_cpu_supports("avx512bf16")) found.push_back(InstructionSet::avx512_bf16);
         }
 #endif

@@ -7,7 +7,7 @@
 
 namespace inkstone::testing {
 
-enum class InstructionSet { portable, avx2, avx512, avx512_bf16 };
+enum class InstructionSet { portable, avx2, avx512, avx512_vnni, avx512_bf16 };
 
 std::string name_of(InstructionSet set);
 
@@ -25,32 +25,39 @@ template <class Kernel>
 std::vector<KernelForm<Kernel>> available_forms(Kernel portable, Kernel avx2, Kernel avx512) {
     std::vector<KernelForm<Kernel>> forms;
     for (const InstructionSet set : available_instruction_sets())
-        if (set != InstructionSet::avx512_bf16)
+        if (set != InstructionSet::avx512_vnni && set != InstructionSet::avx512_bf16)
             forms.push_back({set, set == InstructionSet::portable ? portable
                                   : set == InstructionSet::avx2   ? avx2
                                                                   : avx512});
     return forms;
 }
-// The same for an operator in BF16 arithmetic, which has one form more.
+// The same for an operator in BF16 or integer arithmetic, which has one form more, of the set `own`.
 template <class Kernel>
-std::vector<KernelForm<Kernel>> available_forms(Kernel portable, Kernel avx2, Kernel avx512, Kernel avx512_bf16) {
+std::vector<KernelForm<Kernel>> available_forms(Kernel portable, Kernel avx2, Kernel avx512, InstructionSet own,
+                                                Kernel own_form) {
     std::vector<KernelForm<Kernel>> forms = available_forms(portable, avx2, avx512);
-    if (available_instruction_sets().back() == InstructionSet::avx512_bf16)
-        forms.push_back({InstructionSet::avx512_bf16, avx512_bf16});
+    for (const InstructionSet set : available_instruction_sets())
+        if (set == own) forms.push_back({own, own_form});
     return forms;
 }
 
 // INKSTONE_AVAILABLE_FORMS(ops::add) is available_forms of ops::add::{portable,avx2,avx512}::run, and
-// INKSTONE_AVAILABLE_BF16_FORMS(ops::linear_bf16) that of the same and avx512_bf16::run.
+// INKSTONE_AVAILABLE_BF16_FORMS(ops::linear_bf16) that of the same and avx512_bf16::run, INKSTONE_AVAILABLE_INT8_FORMS
+// (ops::linear_int8) and avx512_vnni::run.
 #if defined(__x86_64__)
 #define INKSTONE_AVAILABLE_BF16_FORMS(op)                                                               \
     ::inkstone::testing::available_forms<op::Kernel>(op::portable::run, op::avx2::run, op::avx512::run, \
+                                                     ::inkstone::testing::InstructionSet::avx512_bf16,  \
                                                      op::avx512_bf16::run)
+#define INKSTONE_AVAILABLE_INT8_FORMS(op)                                                               \
+    ::inkstone::testing::available_forms<op::Kernel>(op::portable::run, op::avx2::run, op::avx512::run, \
+                                                     ::inkstone::testing::InstructionSet::avx512_vnni,  \
+                                                     op::avx512_vnni::run)
 #define INKSTONE_AVAILABLE_FORMS(op) \
     ::inkstone::testing::available_forms<op::Kernel>(op::portable::run, op::avx2::run, op::avx512::run)
 #else
-#define INKSTONE_AVAILABLE_BF16_FORMS(op) \
-    ::inkstone::testing::available_forms<op::Kernel>(op::portable::run, nullptr, nullptr, nullptr)
+#define INKSTONE_AVAILABLE_BF16_FORMS(op) INKSTONE_AVAILABLE_FORMS(op)
+#define INKSTONE_AVAILABLE_INT8_FORMS(op) INKSTONE_AVAILABLE_FORMS(op)
 #define INKSTONE_AVAILABLE_FORMS(op) \
     ::inkstone::testing::available_forms<op::Kernel>(op::portable::run, nullptr, nullptr)
 #endif

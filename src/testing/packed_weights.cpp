@@ -30,12 +30,29 @@ PackedWeights::PackedWeights(const std::vector<std::uint16_t>& weights, std::siz
     pack_bytes(reinterpret_cast<const std::byte*>(weights.data()));
 }
 
-void PackedWeights::pack_bytes(const std::byte* source) {
+PackedWeights::PackedWeights(tensor::QuantisedFormat format, std::size_t outputs, std::size_t inputs,
+                             std::uint32_t seed)
+    : PackedWeights(format, random_floats(outputs * inputs, seed), outputs, inputs) {}
+
+PackedWeights::PackedWeights(tensor::QuantisedFormat format, const std::vector<float>& weights, std::size_t outputs,
+                             std::size_t inputs)
+    : matrix_{format.format, outputs, inputs, nullptr, format.quantisation} {
+    std::byte* memory = take_memory();
+    quantise({tensor::WeightFormat::f32, outputs, inputs, reinterpret_cast<const std::byte*>(weights.data())}, matrix_,
+             memory, 0, matrix_.tiles());
+}
+
+std::byte* PackedWeights::take_memory() {
     constexpr std::size_t kAlignment = 64;
     memory_.resize(matrix_.bytes() + kAlignment);
     std::byte* aligned = memory_.data();
     while (reinterpret_cast<std::uintptr_t>(aligned) % kAlignment != 0) ++aligned;
     matrix_.data = aligned;
+    return aligned;
+}
+
+void PackedWeights::pack_bytes(const std::byte* source) {
+    std::byte* aligned = take_memory();
     pack({matrix_.format, matrix_.outputs, matrix_.inputs, source, 1}, matrix_.format, aligned, 0, matrix_.tiles());
 }
 

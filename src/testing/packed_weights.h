@@ -27,9 +27,15 @@ public:
     // `weights`, [outputs, inputs] in format bf16.
     PackedWeights(const std::vector<std::uint16_t>& weights, std::size_t outputs, std::size_t inputs);
 
+    // Quantised: random weights or `weights`, [outputs, inputs].
+    PackedWeights(tensor::QuantisedFormat format, std::size_t outputs, std::size_t inputs, std::uint32_t seed = 11);
+    PackedWeights(tensor::QuantisedFormat format, const std::vector<float>& weights, std::size_t outputs,
+                  std::size_t inputs);
+
     const tensor::PackedMatrix& matrix() const { return matrix_; }
 
 private:
+    std::byte* take_memory();
     void pack_bytes(const std::byte* source);
 
     tensor::PackedMatrix matrix_;

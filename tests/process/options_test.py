@@ -1,4 +1,5 @@
 """The command line: what is accepted, what is refused and in which words. No test here loads a model for long."""
+import json
 import re
 import unittest
 
@@ -9,18 +10,18 @@ PAGE = str(PAGE)
 
 class Refusals(CommandTest):
     def test_options_of_later_versions_are_refused_by_name(self):
-        for option in ("--device", "--memory", "--cache-dir", "--mmap", "--block-size", "--prefix-cache-dir", "--format"):
+        for option in ("--device", "--memory", "--cache-dir", "--mmap", "--prefix-cache-dir", "--format"):
             with self.subTest(option):
                 self.assert_refused(run(option, "1", PAGE), option, "not in this version")
                 self.assert_refused(run(option + "=1", PAGE), option, "not in this version")
-        for option in ("--dflash", "--lookahead", "--prefix-cache"):
+        for option in ("--dflash", "--prefix-cache"):
             with self.subTest(option):
                 self.assert_refused(run(PAGE, option), option, "not in this version")
 
     def test_values_of_later_versions_are_refused_by_name(self):
         for option, now, values in (("--backend", "cpu", ("vulkan", "auto")),
-                                    ("--precision", "f32, bf16", ("q8", "q4", "mixed", "auto", "vision=bf16,kv=q8")),
-                                    ("--strategy", "ar", ("lookahead", "dflash", "mtp", "eagle"))):
+                                    ("--precision", "f32, bf16", ("mixed", "auto", "vision=bf16,kv=q8", "vision=q4")),
+                                    ("--strategy", "ar, lookahead", ("dflash", "mtp", "eagle"))):
             for value in values:
                 with self.subTest(f"{option} {value}"):
                     self.assert_refused(run(option, value, PAGE), option, value, "not in this version", now)
@@ -45,7 +46,7 @@ class Refusals(CommandTest):
     def test_unknown_values_name_the_known_ones(self):
         self.assert_refused(run("--backend", "cuda", PAGE), "cuda", "cpu")
         self.assert_refused(run("--repetition-guard", "maybe", PAGE), "--repetition-guard maybe", "on, off")
-        self.assert_refused(run("--instruction-set", "sse", PAGE), "sse", "auto, reference, portable, avx2, avx512, avx512_bf16")
+        self.assert_refused(run("--instruction-set", "sse", PAGE), "sse", "auto, reference, portable, avx2, avx512, avx512_vnni, avx512_bf16")
 
     def test_precisions_of_parts_that_do_not_fit(self):
         for value, *said in (("f16", "f16 is not known", "f32, bf16"),
@@ -73,6 +74,7 @@ class Refusals(CommandTest):
                               ("--memory-limit", "0"), ("--memory-limit", "1X"), ("--memory-limit", "M"),
                               ("--memory-limit", "-1"), ("--memory-limit", "99999999999T"),
                               ("--repetition-penalty", "0"), ("--repetition-penalty", "nan"),
+                              ("--block-size", "0"), ("--block-size", "17"), ("--block-size", "2.5"),
                               ("--repetition-penalty", "-1"), ("--repetition-penalty", "1,1")):
             with self.subTest(f"{option}={value}"):
                 self.assert_refused(run(f"{option}={value}", PAGE), option, value)
@@ -95,6 +97,8 @@ class Refusals(CommandTest):
         self.assert_refused(result, "--max-pixels 1\\x0a2\\x1b[2J is not a whole number")
         self.assertEqual(result.stderr.count(b"\n"), 1)
         self.assert_refused(run("--task", "structured_parse", "--prompt", "Read.", PAGE), "--task", "--prompt")
+        self.assert_refused(run("--lookahead", "--strategy", "ar", PAGE), "--lookahead", "--strategy ar", "choose one")
+        self.assert_refused(run("--block-size", "8", PAGE), "--block-size 8", "--lookahead")
         self.assert_refused(run("--quiet", "--verbose", PAGE), "--quiet", "--verbose")
         self.assert_refused(run("--list-tasks", PAGE), "--list-tasks")
         self.assert_refused(run("-", "-"), "standard input")
@@ -113,6 +117,32 @@ class Accepted(CommandTest):
                      "--repetition-penalty", "1.05", "--repetition-guard", "off", "--stats", "--verbose", "--json", PAGE)
         self.assert_exit(result, 0)
         self.assertTrue(result.stdout)
+
+    def test_lookahead_changes_the_statistics_and_nothing_else(self):
+        def read(*options):
+            result = run("--threads", "1", "--stats", "--json", *options, PAGE)
+            self.assert_exit(result, 0)
+            return json.loads(result.stdout), result.stderr.decode()
+        plain, report = read()
+        self.assertEqual(plain["profile"]["strategy"], "ar")
+        self.assertNotIn(" ms draft", report)
+        for options in (("--lookahead",), ("--strategy", "lookahead", "--block-size", "4"),
+                        ("--lookahead", "--strategy=lookahead", "--block-size=1")):
+            with self.subTest(options):
+                found, report = read(*options)
+                self.assertEqual(found["tokens"], plain["tokens"])
+                self.assertEqual(found["text"], plain["text"])
+                self.assertEqual(found["finish_reason"], "stop")
+                profile = found["profile"]
+                self.assertEqual(profile["strategy"], "lookahead")
+                self.assertEqual(profile["emitted"], len(plain["tokens"]))
+                self.assertLessEqual(profile["accepted"], profile["proposed"])
+                # The last step chose the stop token.
+                self.assertEqual(profile["emitted"], profile["blocks"] + profile["accepted"])
+                self.assertRegex(report, r"lookahead +\d+\.\d ms draft, .* proposed \d+, accepted \d+ \(\d+ %\)\n"
+                                         r" +emitted \d+ tokens in \d+ blocks")
+                if "--block-size=1" in options:
+                    self.assertEqual(profile["proposed"] + profile["withheld"], 0)
 
     def test_the_end_of_options(self):
         self.assert_exit(run("--quiet", "--", "--json"), 3, "--json")

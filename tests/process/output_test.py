@@ -125,6 +125,12 @@ class Json(CommandTest):
         result = run("--precision", "bf16", "--stats", "--quiet", str(PAGE))
         self.assertIn(b"head bf16 arithmetic, bf16 weights, keys and values bf16", result.stderr)
         self.assertEqual(result.stdout.decode().strip(), PAGE_TEXT.strip())
+        profile = json.loads(run(*QUIET, "--json", "--precision", "q8", str(PAGE)).stdout)["profile"]
+        self.assertEqual([profile[part + "_precision"] for part in ("vision", "decoder", "head", "kv")],
+                         ["bf16 arithmetic, bf16 weights", "int8 arithmetic, q8 weights", "int8 arithmetic, q8 weights",
+                          "bf16"])
+        result = run("--precision", "decoder=q4,head=q8", "--stats", "--quiet", str(PAGE))
+        self.assertIn(b"decoder int8 arithmetic, q4 weights, head int8 arithmetic, q8 weights", result.stderr)
 
     def test_several_pages_are_one_line_each(self):
         result = run(*QUIET, "--json", str(PAGE), "-", stdin=PAGE_BYTES)

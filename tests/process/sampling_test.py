@@ -32,6 +32,18 @@ class Sampling(CommandTest):
             self.assertEqual(one["options"]["seed"], seed)
             self.assertEqual(one["tokens"], two["tokens"])
 
+    def test_lookahead_draws_the_same(self):
+        # Whether a block pays is a matter of time, so none may be verified here; generate_test verifies each.
+        for arguments in (("--do-sample",), ("--temperature", "3", "--presence-penalty", "0.5"), ("--temperature", "20")):
+            for seed in ("1", "2"):
+                base = (*QUIET, "--json", *arguments, "--seed", seed, PAGE)
+                plain = record_of(*base)
+                for block in ("4", "16"):
+                    found = record_of(*base, "--lookahead", "--block-size", block)
+                    for key in ("tokens", "text", "finish_reason", "options"):
+                        self.assertEqual(found[key], plain[key])
+                    self.assertEqual(found["profile"]["strategy"], "lookahead")
+
     def test_stats_tell_the_seed(self):
         result = run("--stats", "--do-sample", "--seed", "4711", "--max-new-tokens", "2", PAGE)
         self.assert_exit(result, 0, "drawn with", "seed 4711")
@@ -131,6 +143,14 @@ class StopRules(CommandTest):
         model = scripted_model(self.folder, byte_ids(b"brown"))
         record = record_of(*QUIET, "--json", "--model", model, "--stop", "owner", "--max-new-tokens", "4", PAGE)
         self.assertEqual((record["text"], record["finish_reason"]), ("brow", "length"))
+
+    def test_lookahead_stops_where_plain_does(self):
+        for start in range(4, len(PAGE_TEXT.strip()) - 6, 9):
+            base = (*QUIET, "--json", "--stop", PAGE_TEXT[start:start + 5], PAGE)
+            plain, found = record_of(*base), record_of(*base, "--lookahead")
+            self.assertLess(len(plain["text"]), len(PAGE_TEXT.strip()))
+            for key in ("tokens", "text", "finish_reason"):
+                self.assertEqual(found[key], plain[key], start)
 
     def test_time_limit(self):
         endless = self.model_with(generation_config={"eos_token_id": [1003], "max_new_tokens": 7000})

@@ -2,13 +2,14 @@
 import json
 import os
 import pty
+import resource
 import signal
 import subprocess
 import threading
 import time
 import unittest
 
-from command import NANO, PAGE, PROGRAM, QUIET, CommandTest, environment, png_bytes
+from command import NANO, PAGE, PROGRAM, QUIET, CommandTest, environment, png_bytes, run
 
 # 100 ms are promised; a busy machine may take longer to give the process a core.
 LONGEST_STOP_S = 2.0
@@ -100,6 +101,28 @@ class Signals(CommandTest):
         self.assertTrue(terminal.wait_for(b": load"), terminal.text)
         self.assertEqual(self.stop(process, signal.SIGINT, "check"), 130)
         self.assertEqual(os.listdir(self.folder), [])
+
+    def test_while_a_picture_is_decoded(self):
+        def processor_seconds():
+            usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+            return usage.ru_utime + usage.ru_stime
+
+        damaged = bytearray(png_bytes(12000, 12000))
+        damaged[-20] ^= 1  # a checksum behind the last row: the whole picture is decoded before it is refused
+        page = self.file("huge.png", damaged)
+        before = processor_seconds()
+        self.assert_exit(run("--threads", "1", str(page)), 4, "cannot be decoded")
+        whole = processor_seconds() - before
+
+        path = self.file("answer.txt", b"before")
+        process = self.start("--threads", "1", "--verbose", "--output", str(path), str(page))
+        while b"loaded in" not in process.stderr.readline():
+            pass
+        before = processor_seconds()
+        time.sleep(0.1)
+        self.assertEqual(self.stop(process, signal.SIGINT, "decoding"), 130)
+        self.assertLess(processor_seconds() - before, whole / 2)
+        self.assertEqual(path.read_bytes(), b"before")
 
     def test_between_pages(self):
         path = self.file("answer.txt", b"before")

@@ -45,11 +45,15 @@ class Counting final : public generate::Strategy {
 public:
     explicit Counting(std::size_t size) : size_(size) { before_step_.reserve(256); }
     std::string_view name() const override { return "counting"; }
-    void propose(const generate::Sequence&, std::size_t limit, std::vector<std::int32_t>& candidates) override {
+    std::size_t block_size() const override { return generate::kMaximumBlock; }
+    void begin(const generate::Sequence&, std::size_t) override {}
+    void cached(const generate::Sequence&, std::size_t, std::size_t) override {}
+    Status propose(const generate::Sequence&, std::size_t limit, std::vector<std::int32_t>& candidates) override {
         before_step_.push_back(allocations.load());
         for (std::size_t i = 0; i < std::min(limit, size_); ++i) candidates.push_back(static_cast<std::int32_t>(i));
+        return {};
     }
-    void committed(const generate::Sequence&, std::size_t) override {}
+    void committed(const generate::Sequence&, const generate::Verification&) override {}
     const std::vector<std::size_t>& before_step() const { return before_step_; }
 
 private:

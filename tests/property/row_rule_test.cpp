@@ -147,7 +147,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Package{"tiny", kTiny, {"tall.png", "wide.png", "square.png", "wide.png"}},
                       Package{"nano", kNano, {"text_tall.png"}},
                       Package{"tiny_bf16", kTiny, {"tall.png", "wide.png", "square.png", "wide.png"}, kAllBf16},
-                      Package{"nano_bf16", kNano, {"text_tall.png"}, kAllBf16}),
+                      Package{"nano_bf16", kNano, {"text_tall.png"}, kAllBf16},
+                      Package{"tiny_q8", kTiny, {"tall.png", "wide.png", "square.png", "wide.png"}, kAllQ8},
+                      Package{"tiny_q4", kTiny, {"tall.png", "wide.png", "square.png", "wide.png"}, kAllQ4}),
     [](const auto& parameter) { return parameter.param.name; });
 
 }  // namespace

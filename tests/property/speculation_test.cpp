@@ -21,7 +21,10 @@ public:
     Scripted(Draft draft, std::vector<std::int32_t> answer, std::size_t prompt)
         : draft_(draft), answer_(std::move(answer)), prompt_(prompt) {}
     std::string_view name() const override { return "scripted"; }
-    void propose(const Sequence& sequence, std::size_t limit, std::vector<std::int32_t>& candidates) override {
+    std::size_t block_size() const override { return generate::kMaximumBlock; }
+    void begin(const Sequence&, std::size_t) override {}
+    void cached(const Sequence&, std::size_t, std::size_t) override {}
+    Status propose(const Sequence& sequence, std::size_t limit, std::vector<std::int32_t>& candidates) override {
         EXPECT_TRUE(candidates.empty());
         const std::size_t count = draft_ == Draft::random ? random_() % (limit + 1) : limit;
         for (std::size_t i = 0; i < count; ++i) {
@@ -34,8 +37,9 @@ public:
                                  : other == right          ? right + 1
                                                            : other);
         }
+        return {};
     }
-    void committed(const Sequence&, std::size_t) override {}
+    void committed(const Sequence&, const generate::Verification&) override {}
 
 private:
     Draft draft_;
@@ -156,6 +160,59 @@ TEST_F(Speculation, AStopTokenInsideAnAcceptedBlock) {
             EXPECT_EQ(outcome.result.finish, Finish::stop);
             EXPECT_EQ(outcome.result.last_token, known[at]);
             EXPECT_EQ(std::ranges::count(outcome.result.ids, known[at]), 0);
+        }
+    }
+}
+
+// Takes a fixed number of right candidates of each block, the rest are wrong.
+class Rejected final : public generate::Strategy {
+public:
+    Rejected(std::size_t right, std::vector<std::int32_t> answer, std::size_t prompt)
+        : right_(right), answer_(std::move(answer)), prompt_(prompt) {}
+    std::string_view name() const override { return "rejected"; }
+    std::size_t block_size() const override { return generate::kMaximumBlock; }
+    void begin(const Sequence&, std::size_t) override {}
+    void cached(const Sequence& sequence, std::size_t first, std::size_t rows) override {
+        EXPECT_EQ(first, next_);  // no gap and no token twice
+        next_ = first + rows;
+        EXPECT_LE(next_, sequence.size());
+    }
+    Status propose(const Sequence& sequence, std::size_t limit, std::vector<std::int32_t>& candidates) override {
+        EXPECT_EQ(next_ + 1, sequence.size());
+        for (std::size_t i = 0; i < limit; ++i) {
+            const std::int32_t id = answer_[sequence.size() - prompt_ + i];
+            candidates.push_back(i < right_ ? id : (id + 1) % 1000);
+        }
+        return {};
+    }
+    void committed(const Sequence&, const generate::Verification& verification) override {
+        EXPECT_EQ(verification.accepted, std::min(right_, verification.proposed));
+    }
+
+private:
+    std::size_t right_;
+    std::vector<std::int32_t> answer_;
+    std::size_t prompt_, next_ = 0;
+};
+
+TEST_F(Speculation, EveryCountOfRejectsAcrossThePagesOfTheCache) {
+    // Blocks of 16 begin at every place before the end of a page of 64 positions, and go on past the next page.
+    for (std::size_t prompt = 48; prompt <= 64; ++prompt) {
+        const auto answer = [&](generate::Strategy& strategy, std::size_t tokens) {
+            module::KvPool pool(engine_->backend(), engine_->decoder().session().module().graph().kv);
+            Sequence sequence(pool, 4);
+            for (std::size_t i = 0; i < prompt; ++i) sequence.append(static_cast<std::int32_t>(7 * i % 1000));
+            auto result = generate::generate(engine_->decoder(), sequence, strategy, options_of(1.08F, tokens));
+            EXPECT_TRUE(result.ok());
+            for (std::size_t i = 0; i < sequence.size() * 4; ++i)
+                EXPECT_EQ(sequence.positions()[i], static_cast<std::int32_t>(i / 4));
+            return result->ids;
+        };
+        generate::Autoregressive plain;
+        const auto known = answer(plain, 90);
+        for (std::size_t right = 0; right <= 15; ++right) {
+            Rejected strategy(right, known, prompt);
+            EXPECT_EQ(answer(strategy, 90), known) << right << " of 15 are right, after " << prompt;
         }
     }
 }

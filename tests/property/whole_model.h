@@ -118,6 +118,12 @@ inline std::vector<float> copy_logits(generate::Decoder& decoder, std::size_t ro
 inline constexpr runtime::PartPrecisions kAllBf16 = {runtime::Precision::bf16, runtime::Precision::bf16,
                                                      runtime::Precision::bf16, runtime::Precision::bf16};
 
+// What whole q8 and q4 mean.
+inline constexpr runtime::PartPrecisions kAllQ8 = {runtime::Precision::bf16, runtime::Precision::q8,
+                                                   runtime::Precision::q8, runtime::Precision::bf16};
+inline constexpr runtime::PartPrecisions kAllQ4 = {runtime::Precision::bf16, runtime::Precision::q4,
+                                                   runtime::Precision::q4, runtime::Precision::bf16};
+
 // Equal bits, no tolerance.
 inline ::testing::AssertionResult equal_bits(const std::vector<float>& found, const std::vector<float>& expected) {
     if (found.size() != expected.size())

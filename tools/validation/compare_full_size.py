@@ -1,12 +1,13 @@
-"""Speed and memory of hunyuan-ocr beside the official implementation in PyTorch FP32, on a model of any size.
+"""Speed and memory of hunyuan-ocr beside the official implementation in PyTorch, on a model of any size.
 
-    python -m tools.validation.compare_full_size --model FOLDER --threads 2
+    python -m tools.validation.compare_full_size --model FOLDER --threads 2 [--precision bf16]
 
 Same picture (512 x 512), weights, threads and number of tokens; the two sides take turns, each in a process of its own
 that warms up before it measures. Prints medians and ratios, peak resident memory, and whether the ids agree. A random
-checkpoint of the full size comes from make_random_full_size.py. Exit status: 0 when the ids agree and the targets are
-met: vision and prefill in at most the official implementation's time, twice its decode speed, and a peak of at most one
-copy of the weights at 2 bytes and 700 MB.
+checkpoint of the full size comes from make_random_full_size.py. Both sides compute in the same precision. Exit status:
+0 when the targets are met: vision and prefill in at most the official implementation's time (bf16: a 1.2th of it),
+twice its decode speed, a peak of at most one copy of the weights at 2 bytes and 700 MB; and in f32 equal ids. In bf16
+ids may differ: the two sides round at different places.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PREFILL_TARGET, DECODE_TARGET = 1.0, 2.0
+PREFILL_TARGETS, DECODE_TARGET = {"f32": 1.0, "bf16": 1.2}, 2.0
 MEMORY_ALLOWANCE_BYTES = 700 * 10**6
 
 
@@ -39,7 +40,7 @@ def run_measured(command: list[str], threads: int) -> tuple[str, int]:
 
 def run_ours(arguments: argparse.Namespace) -> dict:
     options = ["--prompt", arguments.prompt, "--threads", str(arguments.threads), "--max-new-tokens",
-               str(arguments.max_new_tokens)]
+               str(arguments.max_new_tokens), "--precision", arguments.precision]
     command = [str(arguments.program), "--model", str(arguments.model), "--json", "--quiet", *options,
                *[str(arguments.image)] * (1 + arguments.repeats)]
     output, peak = run_measured(command, arguments.threads)
@@ -60,7 +61,8 @@ def run_ours(arguments: argparse.Namespace) -> dict:
 def run_theirs(arguments: argparse.Namespace) -> dict:
     command = [sys.executable, str(Path(__file__).with_name("time_with_pytorch.py")), str(arguments.model),
                str(arguments.image), "--prompt", arguments.prompt, "--threads", str(arguments.threads),
-               "--max-new-tokens", str(arguments.max_new_tokens), "--repeats", str(arguments.repeats)]
+               "--max-new-tokens", str(arguments.max_new_tokens), "--repeats", str(arguments.repeats),
+               "--precision", arguments.precision]
     output, _ = run_measured(command, arguments.threads)
     return json.loads(output.strip().splitlines()[-1])
 
@@ -87,6 +89,7 @@ def main() -> None:
     parser.add_argument("--image", type=Path, default=ROOT / "examples/page_512.png")
     parser.add_argument("--prompt", default="Extract the text in the image.")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--precision", choices=PREFILL_TARGETS, default="f32")
     parser.add_argument("--max-new-tokens", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=2, help="processes of each side")
     parser.add_argument("--repeats", type=int, default=1, help="measured readings in each process")
@@ -114,17 +117,18 @@ def main() -> None:
           f"threads, {ours[-1]['instruction_set']}, {ours[-1]['precision']}; median of "
           f"{arguments.rounds * arguments.repeats}; load {load:.1f} before, {os.getloadavg()[0]:.1f} after")
     print(f"{'':24} {'hunyuan-ocr':>12} {'PyTorch':>12} {'ratio':>7} {'target':>8}")
+    prefill_target = PREFILL_TARGETS[arguments.precision]
     print(f"{'vision + prefill, s':24} {first[0]:12.3f} {first[1]:12.3f} {first[1] / first[0]:6.2f}x "
-          f"{f'>= {PREFILL_TARGET}x':>8}   (vision {median(ours, 'vision_seconds'):.3f} s of ours)")
+          f"{f'>= {prefill_target}x':>8}   (vision {median(ours, 'vision_seconds'):.3f} s of ours)")
     print(f"{'decode, tokens/s':24} {rate[0]:12.2f} {rate[1]:12.2f} {rate[0] / rate[1]:6.2f}x "
           f"{f'>= {DECODE_TARGET}x':>8}")
     print(f"{'peak resident, MB':24} {peak[0] / 1e6:12.0f} {peak[1] / 1e6:12.0f} {peak[1] / peak[0]:6.2f}x "
           f"{f'<= {bound / 1e6:.0f}':>8}   (weights {ours[-1]['weight_bytes'] / 1e6:.0f} MB of ours)")
     equal = all(run["ids"] == theirs[0]["ids"] for run in [*ours, *theirs])
     print(f"ids {'equal' if equal else 'DIFFER'} in all runs")
-    met = first[1] / first[0] >= PREFILL_TARGET and rate[0] / rate[1] >= DECODE_TARGET and peak[0] <= bound
+    met = first[1] / first[0] >= prefill_target and rate[0] / rate[1] >= DECODE_TARGET and peak[0] <= bound
     print(f"targets {'met' if met else 'MISSED'}")
-    sys.exit(0 if equal and met else 1)
+    sys.exit(0 if met and (equal or arguments.precision == "bf16") else 1)
 
 
 if __name__ == "__main__":

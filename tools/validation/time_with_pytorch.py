@@ -1,6 +1,6 @@
 """The official implementation's side of compare_full_size.py: one process, which prints one JSON object.
 
-Loads a package in FP32 as a user's script would, reads a picture once to warm up and then `repeats` times. The time to
+Loads a package as a user's script would, reads a picture once to warm up and then `repeats` times. The time to
 the first token (vision and prefill) and of each later one is taken where generate() hands over its scores.
 """
 
@@ -18,6 +18,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--max-new-tokens", type=int, required=True)
     parser.add_argument("--repeats", type=int, required=True)
+    parser.add_argument("--precision", choices=("f32", "bf16"), required=True)
     arguments = parser.parse_args()
 
     import torch
@@ -33,12 +34,13 @@ def main() -> None:
             return scores
 
     torch.set_num_threads(arguments.threads)
-    model = HunYuanVLForConditionalGeneration.from_pretrained(arguments.model, dtype=torch.float32).eval()
+    dtype = torch.float32 if arguments.precision == "f32" else torch.bfloat16
+    model = HunYuanVLForConditionalGeneration.from_pretrained(arguments.model, dtype=dtype).eval()
     processor = AutoProcessor.from_pretrained(arguments.model, backend="pil")
     picture = ImageOps.exif_transpose(Image.open(arguments.image)).convert("RGB")
     content = [{"type": "image", "image": picture}, {"type": "text", "text": arguments.prompt}]
     rendered = processor.apply_chat_template([{"role": "user", "content": content}], tokenize=False)
-    inputs = processor(images=[picture], text=[rendered], return_tensors="pt")
+    inputs = processor(images=[picture], text=[rendered], return_tensors="pt").to(dtype)
 
     runs = []
     for _ in range(1 + arguments.repeats):

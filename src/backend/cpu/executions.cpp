@@ -100,6 +100,20 @@ struct Maker {
         });
     }
 
+    std::unique_ptr<Execution> operator()(const ops::QuantiseRows&) const {
+        return wrap([x = in(), y = out(), kernel = kernels.quantise_rows, &pool = pool](const RunContext& context) {
+            ops::quantise_rows::Arguments arguments;
+            arguments.x = memory<const float>(context, x);
+            arguments.y = memory<std::byte>(context, y);
+            arguments.row = {x.width, ops::group_of(y.type)};
+            arguments.rows = rows(context, x);
+            arguments.x_stride = x.width;
+            arguments.y_stride = ops::row_stride(y.type, y.width);
+            return share(pool, arguments.rows, x.width,
+                         [&](std::size_t first, std::size_t end) { kernel(arguments, first, end); });
+        });
+    }
+
     template <class Arguments>
     std::unique_ptr<Execution> two_inputs(void (*kernel)(const Arguments&, std::size_t, std::size_t)) const {
         return wrap([a = in(0), b = in(1), y = out(), kernel, &pool = pool](const RunContext& context) {
@@ -318,7 +332,7 @@ struct Maker {
     }
 };
 
-// Which operators read and write bf16, and how wide.
+// Which operators read and write bf16 and quantised rows, and how wide.
 Status check_types(const Operator& operation) {
     const auto refuse = [&](std::string message) {
         return Error{ErrorCode::unsupported, "prepare", std::string(ops::name_of(operation.parameters)),
@@ -330,6 +344,13 @@ Status check_types(const Operator& operation) {
     for (std::size_t i = 0; i < operation.inputs.size(); ++i)
         if (operation.inputs[i].type == ops::ElementType::bf16 && !(product && i == 0))
             return refuse("input " + std::to_string(i) + " is bf16, expected f32");
+    const bool quantises = std::holds_alternative<ops::QuantiseRows>(operation.parameters);
+    for (std::size_t i = 0; i < operation.inputs.size(); ++i)
+        if (ops::group_of(operation.inputs[i].type) != 0 && !(product && i == 0))
+            return refuse("input " + std::to_string(i) + " is int8, expected f32");
+    for (const Operand& output : operation.outputs)
+        if ((ops::group_of(output.type) != 0) != quantises)
+            return refuse(quantises ? "the output is not int8, expected int8" : "the output is int8, expected f32");
     for (const Operand& output : operation.outputs) {
         if (output.type != ops::ElementType::bf16) continue;
         if (!product && !norm && !std::holds_alternative<ops::RoundBf16>(operation.parameters))
@@ -342,6 +363,15 @@ Status check_types(const Operator& operation) {
         for (const tensor::PackedMatrix& matrix : operation.matrices)
             if (matrix.format != tensor::WeightFormat::bf16)
                 return refuse("the input is bf16 and a matrix is not, expected bf16 for both");
+    if (product)
+        for (const tensor::PackedMatrix& matrix : operation.matrices) {
+            const std::size_t found = ops::group_of(operation.inputs[0].type);
+            const std::size_t expected = tensor::is_quantised(matrix.format) ? matrix.quantisation.group : 0;
+            if (found != expected || (expected == 0 && tensor::is_quantised(matrix.format)))
+                return refuse("the input's groups are of " + std::to_string(found) + " and a matrix's of " +
+                              std::to_string(expected) +
+                              ", expected the same, 64 or 32, or a matrix of f32, bf16 or f16");
+        }
     return {};
 }
 

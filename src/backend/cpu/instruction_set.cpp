@@ -13,6 +13,8 @@ std::string_view name_of(InstructionSet set) {
             return "avx2";
         case InstructionSet::avx512:
             return "avx512";
+        case InstructionSet::avx512_vnni:
+            return "avx512_vnni";
         case InstructionSet::avx512_bf16:
             return "avx512_bf16";
     }
@@ -32,8 +34,10 @@ bool supported(InstructionSet set) {
             return supported(InstructionSet::avx2) && __builtin_cpu_supports("avx512f") &&
                    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                    __builtin_cpu_supports("avx512vl");
+        case InstructionSet::avx512_vnni:
+            return supported(InstructionSet::avx512) && __builtin_cpu_supports("avx512vnni");
         case InstructionSet::avx512_bf16:
-            return supported(InstructionSet::avx512) && __builtin_cpu_supports("avx512bf16");
+            return supported(InstructionSet::avx512_vnni) && __builtin_cpu_supports("avx512bf16");
 #endif
         default:
             return false;
@@ -43,7 +47,7 @@ bool supported(InstructionSet set) {
 std::vector<InstructionSet> supported_sets() {
     std::vector<InstructionSet> sets;
     for (const auto set : {InstructionSet::reference, InstructionSet::portable, InstructionSet::avx2,
-                           InstructionSet::avx512, InstructionSet::avx512_bf16})
+                           InstructionSet::avx512, InstructionSet::avx512_vnni, InstructionSet::avx512_bf16})
         if (supported(set)) sets.push_back(set);
     return sets;
 }

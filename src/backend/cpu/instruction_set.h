@@ -9,8 +9,9 @@
 namespace inkstone::backend::cpu {
 
 // reference: the operators' plain loops. portable: compiled without any extension. avx2: AVX2, FMA and F16C.
-// avx512: also AVX-512 F, BW, DQ and VL. avx512_bf16: also the dot products of AVX-512 BF16.
-enum class InstructionSet : std::uint8_t { reference, portable, avx2, avx512, avx512_bf16 };
+// avx512: also AVX-512 F, BW, DQ and VL. avx512_vnni: also the dot
+// products of bytes of AVX-512 VNNI. avx512_bf16: also those of AVX-512 BF16.
+enum class InstructionSet : std::uint8_t { reference, portable, avx2, avx512, avx512_vnni, avx512_bf16 };
 
 std::string_view name_of(InstructionSet set);
 bool supported(InstructionSet set);

@@ -9,7 +9,9 @@
 #include "ops/layer_norm/layer_norm.h"
 #include "ops/linear/linear.h"
 #include "ops/linear_bf16/linear_bf16.h"
+#include "ops/linear_int8/linear_int8.h"
 #include "ops/multiply/multiply.h"
+#include "ops/quantise_rows/quantise_rows.h"
 #include "ops/rms_norm/rms_norm.h"
 #include "ops/rotate_half/rotate_half.h"
 #include "ops/round_bf16/round_bf16.h"
@@ -25,7 +27,9 @@ struct KernelTable {
     ops::layer_norm::Kernel layer_norm;
     ops::linear::Kernel linear;
     ops::linear_bf16::Kernel linear_bf16;
+    ops::linear_int8::Kernel linear_int8;
     ops::multiply::Kernel multiply;
+    ops::quantise_rows::Kernel quantise_rows;
     ops::rms_norm::Kernel rms_norm;
     ops::rotate_half::Kernel rotate_half;
     ops::round_bf16::Kernel round_bf16;

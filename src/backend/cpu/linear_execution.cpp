@@ -147,6 +147,8 @@ private:
         };
         if (x.type == ElementType::bf16)
             run_kernel(ops::linear_bf16::Arguments{}, kernels_.linear_bf16, memory<const std::uint16_t>(context, x));
+        else if (ops::group_of(x.type) != 0)
+            run_kernel(ops::linear_int8::Arguments{}, kernels_.linear_int8, memory<const std::byte>(context, x));
         else
             run_kernel(ops::linear::Arguments{}, kernels_.linear, memory<const float>(context, x));
     }

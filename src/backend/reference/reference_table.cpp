@@ -70,6 +70,14 @@ void round_bf16(const ops::round_bf16::Arguments& all, std::size_t first_row, st
     ops::round_bf16::reference(part);
 }
 
+void quantise_rows(const ops::quantise_rows::Arguments& all, std::size_t first_row, std::size_t end_row) {
+    ops::quantise_rows::Arguments part = all;
+    part.x += first_row * all.x_stride;
+    part.y += first_row * all.y_stride;
+    part.rows = end_row - first_row;
+    ops::quantise_rows::reference(part);
+}
+
 // The loops run over all heads of a row: the part that begins with the first head computes them all.
 void attention(const ops::attention::Arguments& all, std::size_t first_row, std::size_t end_row,
                std::size_t first_kv_head, std::size_t) {
@@ -95,7 +103,9 @@ const cpu::KernelTable& kernel_table() {
         norm<ops::layer_norm::Arguments, ops::layer_norm::reference>,
         linear<ops::linear::Arguments, ops::linear::reference>,
         linear<ops::linear_bf16::Arguments, ops::linear_bf16::reference>,
+        linear<ops::linear_int8::Arguments, ops::linear_int8::reference>,
         two_inputs<ops::multiply::Arguments, ops::multiply::reference>,
+        quantise_rows,
         norm<ops::rms_norm::Arguments, ops::rms_norm::reference>,
         rotate_half,
         round_bf16,

@@ -1,8 +1,8 @@
 // Lanes: 16 floats side by side, in whatever the instruction set being compiled calls a register. Kernels
 // (src/ops/NAME/cpu.cpp) are written once with it and compiled once per instruction set; INKSTONE_ISA is then portable,
-// avx2, avx512 or avx512_bf16, and names the namespace that all of this lives in. Every operation gives the same bits
-// in all of them: fma is rounded once (also where the processor has no such instruction), max and min pick by
-// comparison, fold is the tree of base/reduce.h. Everything is forced inline: an inline function shared by two
+// avx2, avx512, avx512_vnni or avx512_bf16, and names the namespace that all of this lives in. Every operation gives
+// the same bits in all of them: fma is rounded once (also where the processor has no such instruction), max and min
+// pick by comparison, fold is the tree of base/reduce.h. Everything is forced inline: an inline function shared by two
 // instruction sets would be merged by the linker, and an old processor could meet the new one's copy.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 #define INKSTONE_INLINE [[gnu::always_inline]] inline
 
-#if defined(INKSTONE_ISA_avx512) || defined(INKSTONE_ISA_avx512_bf16)
+#if defined(INKSTONE_ISA_avx512) || defined(INKSTONE_ISA_avx512_vnni) || defined(INKSTONE_ISA_avx512_bf16)
 #include "base/simd/lanes_avx512.h"  // IWYU pragma: export
 #elif defined(INKSTONE_ISA_avx2)
 #include "base/simd/lanes_avx2.h"  // IWYU pragma: export

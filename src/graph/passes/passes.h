@@ -1,6 +1,6 @@
 // Rewritings of a graph before it is lowered. model/ writes graphs as the paper does; what runs is the same graph after
 // these. Each leaves outputs and taps as values of the graph, and never takes away a value that something else reads;
-// none knows a backend. All but use_bf16 save passes over memory and change no bit.
+// none knows a backend. All but use_bf16 and use_int8 save passes over memory and change no bit.
 #pragma once
 
 #include <functional>
@@ -30,5 +30,10 @@ Graph fuse(Graph graph);
 // is between products stays f32: residual stream, norms, activations, softmax. This pass does change the result: by the
 // rounding of weights and inputs. Run after fuse, it finds more values that are written as bf16 at once.
 Graph use_bf16(Graph graph, const std::function<bool(std::string_view stage)>& chosen);
+
+// The products of the stages that `chosen` names compute in integer arithmetic: their matrices are quantised to
+// `format`, whose groups are of 64 or 32 inputs, and each of their inputs is quantised by a node of its own, once for
+// all products that read it. All between products stays f32. Run after fuse.
+Graph use_int8(Graph graph, tensor::QuantisedFormat format, const std::function<bool(std::string_view stage)>& chosen);
 
 }  // namespace inkstone::graph::passes

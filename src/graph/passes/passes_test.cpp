@@ -240,5 +240,28 @@ TEST_F(Passes, OtherStagesStayF32) {
               testing::run_graph(graph, 3, backend::cpu::best_set(), 1).at("a"));
 }
 
+// Products that read one value share its quantised form; other stages stay as they are.
+TEST_F(Passes, QuantisesWhatProductsOfAStageRead) {
+    g.stage("first");
+    const Value h = g.silu(x);
+    g.output("a", product(h, 5));
+    g.stage("second");
+    g.output("b", product(h, 5));
+    g.output("c", product(h, 6));
+    const tensor::QuantisedFormat format{tensor::WeightFormat::q8, {64, tensor::ScaleType::f16}};
+    const Graph graph = finish(g),
+                lowered = use_int8(graph, format, [](std::string_view stage) { return stage == "second"; });
+    EXPECT_FALSE(lowered.matrices[0].quantised.has_value());
+    EXPECT_EQ(lowered.matrices[1].quantised, format);
+    EXPECT_EQ(lowered.matrices[2].input_type(), ElementType::int8_64);
+    EXPECT_EQ(lowered.nodes.size(), graph.nodes.size() + 1);
+    const auto found = testing::run_graph(lowered, 3, backend::cpu::best_set(), 1),
+               expected = testing::run_graph(graph, 3, backend::cpu::best_set(), 1);
+    EXPECT_EQ(found.at("a"), expected.at("a"));
+    EXPECT_NE(found.at("b"), expected.at("b"));
+    for (const auto set : backend::cpu::supported_sets())
+        for (const int threads : {1, 2}) EXPECT_EQ(testing::run_graph(lowered, 3, set, threads), found);
+}
+
 }  // namespace
 }  // namespace inkstone::graph::passes

@@ -3,6 +3,7 @@
 // of clock or a neighbour on the machine meets all of them; the best of many short slices counts. Work is cut as
 // backend/cpu/executions.cpp cuts it. cmake --build --preset release --target attention_benchmark
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -13,16 +14,19 @@
 #include <string>
 #include <vector>
 
+#include "backend/cpu/limits/peak_loops.h"
+#include "backend/cpu/limits/read_patterns.h"
 #include "base/thread_pool.h"
 #include "ops/attention/attention.h"
 #include "ops/attention_bf16/attention_bf16.h"
 #include "testing/buffers.h"
 #include "testing/instruction_sets.h"
+#include "testing/peak_loop.h"
 
 namespace inkstone {
 namespace {
 
-using testing::InstructionSet;
+namespace cpu = backend::cpu;
 
 constexpr double kSecondsPerCase = 0.5;
 constexpr std::size_t kQueryRowsPerChunk = 48;
@@ -40,57 +44,12 @@ double seconds(const ThreadPool& pool, Function function) {
     return now() - begin;
 }
 
-#if defined(__x86_64__)
-// Twelve independent chains are enough for any x86 processor's latency of a product times two pipes.
-#define INKSTONE_PEAK(name, isa, operation, r, zero)                                                                  \
-    [[gnu::target(isa)]] void name(long steps) {                                                                      \
-        asm volatile(zero "1:\n" INKSTONE_CHAINS(operation, r) "dec %0\n jnz 1b\n"                                    \
-                     : "+r"(steps)                                                                                    \
-                     :                                                                                                \
-                     : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
-                       "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");                                                  \
-    }
-#define INKSTONE_CHAIN(operation, r, n) operation " %%" r "0,%%" r "1,%%" r #n "\n"
-#define INKSTONE_CHAINS(o, r) \
-    INKSTONE_CHAIN(o, r, 2)   \
-    INKSTONE_CHAIN(o, r, 3)   \
-    INKSTONE_CHAIN(o, r, 4)   \
-    INKSTONE_CHAIN(o, r, 5)   \
-    INKSTONE_CHAIN(o, r, 6)   \
-    INKSTONE_CHAIN(o, r, 7)   \
-    INKSTONE_CHAIN(o, r, 8)   \
-    INKSTONE_CHAIN(o, r, 9)   \
-    INKSTONE_CHAIN(o, r, 10) INKSTONE_CHAIN(o, r, 11) INKSTONE_CHAIN(o, r, 12) INKSTONE_CHAIN(o, r, 13)
-INKSTONE_PEAK(peak_avx2, "avx2,fma", "vfmadd231ps", "ymm",
-              "vxorps %%ymm0,%%ymm0,%%ymm0\n vxorps %%ymm1,%%ymm1,%%ymm1\n")
-INKSTONE_PEAK(peak_avx512, "avx512f", "vfmadd231ps", "zmm",
-              "vpxord %%zmm0,%%zmm0,%%zmm0\n vpxord %%zmm1,%%zmm1,%%zmm1\n")
-INKSTONE_PEAK(peak_bf16, "avx512bf16", "vdpbf16ps", "zmm",
-              "vpxord %%zmm0,%%zmm0,%%zmm0\n vpxord %%zmm1,%%zmm1,%%zmm1\n")
-
-// GFLOP/s of the register loop on all threads; the portable form is measured against AVX2.
-double peak(InstructionSet set, ThreadPool& pool) {
-    constexpr long kSteps = 20'000;
-    const bool is_bf16 = set == InstructionSet::avx512_bf16, is_wide = is_bf16 || set == InstructionSet::avx512;
-    const auto loop = is_bf16 ? peak_bf16 : is_wide ? peak_avx512 : peak_avx2;
+// 10^9 operations a second of the loop in registers on all threads.
+double peak(const cpu::PeakLoop& loop, ThreadPool& pool) {
+    constexpr long kSteps = 12'000;
     const auto items = static_cast<std::size_t>(pool.threads());
-    const double time = seconds(pool, [&] { pool.run(items, [&](std::size_t) { loop(kSteps); }); });
-    return 12.0 * (is_bf16 ? 64 : is_wide ? 32 : 16) * kSteps * static_cast<double>(items) / time / 1e9;
-}
-#else
-double peak(InstructionSet, ThreadPool&) { return 0; }
-#endif
-
-volatile std::uint64_t sink;
-
-void read_all(const std::byte* memory, std::size_t bytes) {
-    std::uint64_t any[16] = {};
-    for (std::size_t i = 0; i + sizeof any <= bytes; i += sizeof any) {
-        std::uint64_t part[16];
-        std::memcpy(part, memory + i, sizeof part);
-        for (int j = 0; j < 16; ++j) any[j] |= part[j];
-    }
-    for (const std::uint64_t word : any) sink = sink | word;
+    const double time = seconds(pool, [&] { pool.run(items, [&](std::size_t) { loop.run(kSteps); }); });
+    return loop.operations_per_step * kSteps * static_cast<double>(items) / time / 1e9;
 }
 
 struct Case {
@@ -133,6 +92,8 @@ void measure(const Case& one, tensor::KvStorage storage, const testing::KernelFo
         2.0 * static_cast<double>(one.positions * one.kv_heads * one.head_dim * layout.element_bytes());
 
     const std::size_t row_chunks = (one.rows + kQueryRowsPerChunk - 1) / kQueryRowsPerChunk;
+    const cpu::PeakLoop loop = testing::peak_loop(form.set);
+    std::atomic<std::uint64_t> any = 0;  // what was read is used, or the compiler would leave it out
     double best = 0, limit = 0, spent = 0;
     for (std::size_t slice = 0; slice < 3 || spent < kSecondsPerCase; ++slice) {
         Arguments arguments;
@@ -149,11 +110,13 @@ void measure(const Case& one, tensor::KvStorage storage, const testing::KernelFo
         if (is_decode) {
             const std::size_t other = layout.layer_offset(layout.layers / 2 + slice % (layout.layers / 2));
             const double time = seconds(pool, [&] {
-                pool.run(pages, [&](std::size_t page) { read_all(table[page] + other, layout.block_bytes()); });
+                pool.run(pages, [&](std::size_t page) {
+                    any ^= cpu::read_once(table[page] + other, layout.block_bytes() / 256 * 256, 1, false);
+                });
             });
             limit = std::max(limit, static_cast<double>(pages * layout.block_bytes()) / time / 1e9);
         } else {
-            limit = std::max(limit, peak(form.set, pool));
+            limit = std::max(limit, peak(loop, pool));
         }
         const double time = seconds(pool, [&] {
             pool.run(row_chunks * one.kv_heads, [&](std::size_t item) {

@@ -1,8 +1,9 @@
-// Speed of the products' kernels, f32 and BF16 arithmetic, beside what this machine can do: a loop of independent
-// multiply-adds in registers, and loops that only read. All are interleaved in one run, so that a change of clock or a
-// neighbour on the machine meets all of them; the best of many short slices counts, and the best of several patterns of
-// reading. cmake --build --preset release --target linear_benchmark
-//   linear_benchmark [f32 | bf16] [portable | avx2 | avx512 | avx512_bf16] [1 | 2] [rows=N] [OUTPUTSxINPUTS]
+// Speed of the products' kernels, f32, BF16 and integer arithmetic, beside what this machine can do: a loop of
+// independent multiply-adds in registers, and loops that only read. All are interleaved in one run, so that a change of
+// clock or a neighbour on the machine meets all of them; the best of many short slices counts, and the best of several
+// patterns of reading. cmake --build --preset release --target linear_benchmark
+//   linear_benchmark [f32 | bf16 | int8] [portable | avx2 | avx512 | avx512_vnni | avx512_bf16] [1 | 2] [rows=N]
+//   [OUTPUTSxINPUTS]
 // each argument narrows what is measured.
 #include <sys/mman.h>
 
@@ -19,15 +20,21 @@
 #include <thread>
 #include <vector>
 
+#include "backend/cpu/limits/peak_loops.h"
+#include "backend/cpu/limits/read_patterns.h"
 #include "ops/linear/linear.h"
 #include "ops/linear_bf16/linear_bf16.h"
+#include "ops/linear_int8/linear_int8.h"
+#include "ops/quantise_rows/quantise_rows.h"
 #include "testing/buffers.h"
 #include "testing/instruction_sets.h"
 #include "testing/packed_weights.h"
+#include "testing/peak_loop.h"
 
 namespace inkstone {
 namespace {
 
+namespace cpu = backend::cpu;
 using testing::InstructionSet;
 using testing::ProductShape;
 
@@ -100,84 +107,24 @@ private:
     std::thread helper_;
 };
 
-#if defined(__x86_64__)
-// Fourteen independent chains: enough for the latency of any x86 processor's multiply-add or dot product (4 to 6
-// cycles) times two pipes.
-#define INKSTONE_PEAK(name, isa, chains, zero)                                                                        \
-    [[gnu::target(isa)]] void name(long steps) {                                                                      \
-        asm volatile(zero "1:\n" chains "dec %0\n jnz 1b\n"                                                           \
-                     : "+r"(steps)                                                                                    \
-                     :                                                                                                \
-                     : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
-                       "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");                                                  \
-    }
-#define INKSTONE_STEP(op, r, n) op " %%" r "0,%%" r "1,%%" r #n "\n"
-#define INKSTONE_CHAINS(op, r) \
-    INKSTONE_STEP(op, r, 2)    \
-    INKSTONE_STEP(op, r, 3)    \
-    INKSTONE_STEP(op, r, 4)    \
-    INKSTONE_STEP(op, r, 5)    \
-    INKSTONE_STEP(op, r, 6)    \
-    INKSTONE_STEP(op, r, 7)    \
-    INKSTONE_STEP(op, r, 8)    \
-    INKSTONE_STEP(op, r, 9)    \
-    INKSTONE_STEP(op, r, 10)   \
-    INKSTONE_STEP(op, r, 11)   \
-    INKSTONE_STEP(op, r, 12) INKSTONE_STEP(op, r, 13) INKSTONE_STEP(op, r, 14) INKSTONE_STEP(op, r, 15)
-INKSTONE_PEAK(peak_avx2, "avx2,fma", INKSTONE_CHAINS("vfmadd231ps", "ymm"),
-              "vxorps %%ymm0,%%ymm0,%%ymm0\n vxorps %%ymm1,%%ymm1,%%ymm1\n")
-INKSTONE_PEAK(peak_avx512, "avx512f", INKSTONE_CHAINS("vfmadd231ps", "zmm"),
-              "vpxord %%zmm0,%%zmm0,%%zmm0\n vpxord %%zmm1,%%zmm1,%%zmm1\n")
-INKSTONE_PEAK(peak_avx512_bf16, "avx512f,avx512bf16", INKSTONE_CHAINS("vdpbf16ps", "zmm"),
-              "vpxord %%zmm0,%%zmm0,%%zmm0\n vpxord %%zmm1,%%zmm1,%%zmm1\n")
+// 10^9 operations a second of the loop in registers that kernels of this set are held against.
+double peak(const cpu::PeakLoop& loop, Team& team) {
+    constexpr long kSteps = 12'000;
+    const double time = team.seconds([&](std::size_t) { loop.run(kSteps); });
+    return loop.operations_per_step * kSteps * static_cast<double>(team.threads()) / time / 1e9;
+}
 
-// GFLOP/s of the register loops; the portable form is measured against AVX2.
-double peak(InstructionSet set, Team& team) {
-    constexpr long kSteps = 20'000;
-    const bool wide = set != InstructionSet::avx2 && set != InstructionSet::portable;
-    const bool pairs = set == InstructionSet::avx512_bf16;
-    const double time = team.seconds([&](std::size_t) {
-        pairs ? peak_avx512_bf16(kSteps) : wide ? peak_avx512(kSteps) : peak_avx2(kSteps);
-    });
-    return 14.0 * 2 * (pairs ? 32 : wide ? 16 : 8) * kSteps * static_cast<double>(team.threads()) / time / 1e9;
-}
-#else
-double peak(InstructionSet, Team&) { return 0; }
-#endif
-
-// Readers of memory: `kStreams` places at once, prefetching `kAhead` bytes ahead, or not. 64 bytes of each at a time.
-using Block [[gnu::vector_size(64)]] = std::uint64_t;
-template <std::size_t kStreams, std::size_t kAhead>
-[[gnu::always_inline]] inline void read_streams(const std::byte* memory, std::size_t bytes) {
-    const std::size_t part = bytes / kStreams / 256 * 256;
-    Block any[4] = {};
-    for (std::size_t i = 0; i < part; i += 256)
-        for (std::size_t stream = 0; stream < kStreams; ++stream)
-            for (std::size_t line = 0; line < 4; ++line) {
-                const std::byte* p = memory + stream * part + i + line * 64;
-                if (kAhead != 0) __builtin_prefetch(p + kAhead);
-                Block block;
-                std::memcpy(&block, p, sizeof block);
-                any[line] |= block;
-            }
-    asm volatile("" : : "m"(any));
-}
-#if defined(__x86_64__)
-#define INKSTONE_READER [[gnu::target("avx2")]] [[gnu::optimize("unroll-loops")]]
-#else
-#define INKSTONE_READER
-#endif
-template <std::size_t kStreams, std::size_t kAhead>
-INKSTONE_READER void read_memory(const std::byte* memory, std::size_t bytes) {
-    read_streams<kStreams, kAhead>(memory, bytes);
-}
-constexpr std::array kReaders = {read_memory<1, 0>,    read_memory<1, 2048>, read_memory<1, 4096>, read_memory<2, 0>,
-                                 read_memory<2, 2048>, read_memory<4, 0>,    read_memory<4, 1024>};
+constexpr cpu::ReadPattern kPatterns[] = {
+    {.streams = 1}, {.streams = 1, .prefetch = true}, {.streams = 2}, {.streams = 2, .prefetch = true},
+    {.streams = 4}, {.streams = 4, .prefetch = true}, {.streams = 8}};
 
 // GB/s of only reading.
-double read_rate(std::size_t reader, const std::byte* memory, std::size_t bytes, Team& team) {
+double read_rate(const cpu::ReadPattern& pattern, const std::byte* memory, std::size_t bytes, Team& team) {
     const std::size_t share = bytes / team.threads() / 4096 * 4096;
-    const double time = team.seconds([&](std::size_t thread) { kReaders[reader](memory + thread * share, share); });
+    std::atomic<std::uint64_t> any = 0;  // what was read is used, or the compiler would leave it out
+    const double time = team.seconds([&](std::size_t thread) {
+        any ^= cpu::read_once(memory + thread * share, share, pattern.streams, pattern.prefetch);
+    });
     return static_cast<double>(share * team.threads()) / time / 1e9;
 }
 
@@ -212,6 +159,7 @@ struct Case {
     tensor::WeightFormat format;
     ProductShape shape;
     std::size_t rows;
+    tensor::Quantisation quantisation = {};
 };
 
 // Weights in as many copies as do not fit into any cache: decoding finds every weight in memory.
@@ -273,19 +221,19 @@ double quantile(std::vector<double>& values, double sign) {
 
 // `run` makes the arguments of the kernel for a matrix and times it.
 template <class Run>
-void measure(const Case& what, InstructionSet set, InstructionSet peak_set, Team& team, Run run) {
+void measure(const Case& what, InstructionSet set, const cpu::PeakLoop& loop, Team& team, Run run) {
     const auto [outputs, inputs] = what.shape;
-    Copies copies({what.format, outputs, inputs, nullptr});
+    Copies copies({what.format, outputs, inputs, nullptr, what.quantisation});
     const double bytes = static_cast<double>(copies.matrix(0).bytes());
     const double operations = 2.0 * static_cast<double>(what.rows * outputs * inputs);
     std::vector<double> times, arithmetic_rates;
-    std::array<std::vector<double>, kReaders.size()> reading_rates;
+    std::array<std::vector<double>, std::size(kPatterns)> reading_rates;
     const double begin = now();
     for (std::size_t slice = 0; slice < 5 || now() - begin < kSecondsPerCase; ++slice) {
-        for (const std::size_t reader : {slice % kReaders.size(), (slice + 3) % kReaders.size()})
+        for (const std::size_t reader : {slice % std::size(kPatterns), (slice + 3) % std::size(kPatterns)})
             reading_rates[reader].push_back(
-                read_rate(reader, copies.for_reading(slice + reader), copies.matrix(0).bytes(), team));
-        arithmetic_rates.push_back(peak(peak_set, team));
+                read_rate(kPatterns[reader], copies.for_reading(slice + reader), copies.matrix(0).bytes(), team));
+        arithmetic_rates.push_back(peak(loop, team));
         times.push_back(run(copies.matrix(slice), team));
     }
     const double best = -quantile(times, -1), arithmetic = quantile(arithmetic_rates, 1);
@@ -306,10 +254,12 @@ void measure_f32(const Case& what, const testing::KernelForm<ops::linear::Kernel
     const auto x = large_pages<float>(what.rows * inputs), y = large_pages<float>(what.rows * outputs);
     const std::vector<float> floats = testing::random_floats(what.rows * inputs, 2);
     std::copy(floats.begin(), floats.end(), x.get());
-    measure(what, form.set, form.set, team, [&, outputs = outputs, inputs = inputs](const auto& matrix, Team& threads) {
-        return time_product(
-            form.run, ops::linear::Arguments{x.get(), y.get(), matrix, nullptr, what.rows, inputs, outputs}, threads);
-    });
+    measure(what, form.set, testing::peak_loop(form.set), team,
+            [&, outputs = outputs, inputs = inputs](const auto& matrix, Team& threads) {
+                return time_product(
+                    form.run, ops::linear::Arguments{x.get(), y.get(), matrix, nullptr, what.rows, inputs, outputs},
+                    threads);
+            });
 }
 
 void measure_bf16(const Case& what, const testing::KernelForm<ops::linear_bf16::Kernel>& form, Team& team) {
@@ -322,10 +272,26 @@ void measure_bf16(const Case& what, const testing::KernelForm<ops::linear_bf16::
         std::memcpy(&bits, &floats[i], sizeof bits);
         x[i] = static_cast<std::uint16_t>(bits >> 16);
     }
-    measure(what, form.set, form.set, team, [&, outputs = outputs, inputs = inputs](const auto& matrix, Team& threads) {
-        return time_product(form.run,
-                            ops::linear_bf16::Arguments{x.get(), y.get(), matrix, nullptr, what.rows, inputs, outputs},
-                            threads);
+    measure(what, form.set, testing::peak_loop(form.set), team,
+            [&, outputs = outputs, inputs = inputs](const auto& matrix, Team& threads) {
+                return time_product(
+                    form.run,
+                    ops::linear_bf16::Arguments{x.get(), y.get(), matrix, nullptr, what.rows, inputs, outputs},
+                    threads);
+            });
+}
+
+void measure_int8(const Case& what, const testing::KernelForm<ops::linear_int8::Kernel>& form, Team& team) {
+    const auto [outputs, inputs] = what.shape;
+    const std::vector<float> floats = testing::random_floats(what.rows * inputs, 2);
+    const tensor::QuantisedRow row{inputs, what.quantisation.group};
+    const auto x = large_pages<std::byte>(what.rows * row.bytes());
+    const auto y = large_pages<float>(what.rows * outputs);
+    ops::quantise_rows::reference({floats.data(), x.get(), row, what.rows, inputs, row.bytes()});
+    measure(what, form.set, testing::peak_loop(form.set), team, [&, outputs = outputs](const auto& matrix, Team& threads) {
+        return time_product(
+            form.run, ops::linear_int8::Arguments{x.get(), y.get(), matrix, nullptr, what.rows, row.bytes(), outputs},
+            threads);
     });
 }
 
@@ -363,7 +329,7 @@ int main(int argument_count, char** arguments) {
         const std::string argument = arguments[i];
         ProductShape shape{};
         std::size_t rows = 0;
-        if (argument == "f32" || argument == "bf16")
+        if (argument == "f32" || argument == "bf16" || argument == "int8")
             filter.arithmetic = argument;
         else if (argument == "1" || argument == "2")
             filter.threads = argument == "1" ? 1 : 2;
@@ -391,5 +357,20 @@ int main(int argument_count, char** arguments) {
                 [](Case what, const auto& form, Team& team) {
                     what.name = "bf16 x bf16";
                     measure_bf16(what, form, team);
+                });
+    measure_all("int8", INKSTONE_AVAILABLE_INT8_FORMS(ops::linear_int8), filter,
+                [](Case what, const auto& form, Team& team) {
+                    using tensor::ScaleType, tensor::WeightFormat;
+                    constexpr std::pair<tensor::QuantisedFormat, const char*> kFormats[] = {
+                        {{WeightFormat::q8, {0, ScaleType::f32}}, "q8 per channel  "},
+                        {{WeightFormat::q8, {64, ScaleType::f16}}, "q8, groups of 64"},
+                        {{WeightFormat::q8, {32, ScaleType::f16}}, "q8, groups of 32"},
+                        {{WeightFormat::q4, {32, ScaleType::f16}}, "q4, groups of 32"}};
+                    for (const auto& [format, name] : kFormats) {
+                        what.format = format.format;
+                        what.quantisation = format.quantisation;
+                        what.name = name;
+                        measure_int8(what, form, team);
+                    }
                 });
 }

@@ -4,17 +4,10 @@
 namespace inkstone::backend::cpu {
 namespace {
 
-bool has_vnni() {
-#if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512vnni");
-#else
-    return false;
-#endif
-}
-
 std::optional<PeakLoop> f32_loop(InstructionSet set) {
     switch (set) {
         case InstructionSet::avx512:
+        case InstructionSet::avx512_vnni:
         case InstructionSet::avx512_bf16:
             return avx512_f32_loop();
         case InstructionSet::avx2:
@@ -41,7 +34,7 @@ std::string_view name_of(Arithmetic arithmetic) {
 }
 
 std::optional<PeakLoop> peak_loop(Arithmetic arithmetic, InstructionSet set) {
-    const bool wide = set == InstructionSet::avx512 || set == InstructionSet::avx512_bf16;
+    const bool vnni = set == InstructionSet::avx512_vnni || set == InstructionSet::avx512_bf16;
     switch (arithmetic) {
         case Arithmetic::f32:
             return f32_loop(set);
@@ -49,8 +42,8 @@ std::optional<PeakLoop> peak_loop(Arithmetic arithmetic, InstructionSet set) {
             if (set == InstructionSet::avx512_bf16) return avx512_bf16_loop();
             break;
         case Arithmetic::int8:
-            if (wide && has_vnni()) return avx512_vnni_loop();
-            if (wide || set == InstructionSet::avx2) return avx2_int8_loop();
+            if (vnni) return avx512_vnni_loop();
+            if (set == InstructionSet::avx512 || set == InstructionSet::avx2) return avx2_int8_loop();
             break;
     }
     return std::nullopt;
