@@ -12,7 +12,6 @@ struct LaterOption {
     std::string_view instead;  // what this version does
 };
 
-inline constexpr std::string_view kGreedy = "answers are greedy: the likeliest token at each step";
 inline constexpr std::string_view kOneTokenAStep = "answers are made one token a step, or with --lookahead";
 
 inline constexpr std::array kLaterOptions{
@@ -20,17 +19,6 @@ inline constexpr std::array kLaterOptions{
     LaterOption{"--memory", "weights are kept in the narrowest type that holds them exactly"},
     LaterOption{"--cache-dir", "weights are packed at each start and nothing is kept on disk"},
     LaterOption{"--mmap", "model files are always mapped"},
-    LaterOption{"--do-sample", kGreedy},
-    LaterOption{"--temperature", kGreedy},
-    LaterOption{"--top-k", kGreedy},
-    LaterOption{"--top-p", kGreedy},
-    LaterOption{"--min-p", kGreedy},
-    LaterOption{"--tfs", kGreedy},
-    LaterOption{"--typical", kGreedy},
-    LaterOption{"--seed", kGreedy},
-    LaterOption{"--presence-penalty", "--repetition-penalty is the only penalty"},
-    LaterOption{"--frequency-penalty", "--repetition-penalty is the only penalty"},
-    LaterOption{"--stop", "an answer ends at the model's own end token or at --max-new-tokens"},
     LaterOption{"--dflash", kOneTokenAStep},
     LaterOption{"--prefix-cache", "each picture is read from its start"},
     LaterOption{"--prefix-cache-dir", "each picture is read from its start"},

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <limits>
 #include <span>
 
 #include <CLI/CLI.hpp>
 
 #include "common/exit_status.h"
 #include "common/values.h"
+#include "hunyuan_ocr/generation.h"
 #include "hunyuan_ocr/later.h"
 #include "hunyuan_ocr/precision.h"
 
@@ -20,13 +20,36 @@ namespace {
 
 constexpr std::string_view kCheckSubcommand = "check";
 // What check has no use for.
-constexpr std::array kRequestOptions{
-    "--background",       "--task",     "--prompt",    "--system",     "--max-new-tokens", "--repetition-penalty",
-    "--repetition-guard", "--strategy", "--lookahead", "--block-size", "--stats",          "--verbose",
-    "--list-tasks"};
+constexpr std::array kRequestOptions{"--background",
+                                     "--task",
+                                     "--prompt",
+                                     "--system",
+                                     "--max-new-tokens",
+                                     "--do-sample",
+                                     "--temperature",
+                                     "--top-k",
+                                     "--top-p",
+                                     "--min-p",
+                                     "--tfs",
+                                     "--typical",
+                                     "--seed",
+                                     "--presence-penalty",
+                                     "--frequency-penalty",
+                                     "--no-repeat-ngram-size",
+                                     "--logit-bias",
+                                     "--banned-ids",
+                                     "--stop",
+                                     "--time-limit",
+                                     "--repetition-guard",
+                                     "--strategy",
+                                     "--lookahead",
+                                     "--block-size",
+                                     "--repetition-penalty",
+                                     "--stats",
+                                     "--verbose",
+                                     "--list-tasks"};
 constexpr const char* kModelVariable = "HUNYUAN_OCR_MODEL";
 constexpr std::int64_t kMostThreads = 1024;
-constexpr float kLeastPenalty = 1e-3F, kMostPenalty = 1e3F;
 
 UsageError refused(std::string message) { return UsageError{std::move(message)}; }
 
@@ -71,7 +94,10 @@ const Choice<bool, 2> kRepetitionGuard{"--repetition-guard", {{{"on", true}, {"o
 // Values as they were given; empty: not given.
 struct RawOptions {
     std::string model, backend, threads, precision, memory_limit, min_pixels, max_pixels, background, task, prompt,
-        system, max_new_tokens, repetition_penalty, repetition_guard, strategy, block_size, instruction_set, output;
+        system, repetition_guard, strategy, block_size, instruction_set, output;
+    RawGeneration generation;
+    std::vector<std::string> stop;
+    bool do_sample = false;
     bool lookahead = false, json = false, stats = false, verbose = false, quiet = false, list_tasks = false,
          version = false, help = false;
 };
@@ -109,8 +135,18 @@ void declare(CLI::App& app, RawOptions& raw) {
     value("--task", raw.task, "NAME", "what to read; --list-tasks names them (default: the model's first)", "Request");
     value("--prompt", raw.prompt, "TEXT", "ask in your own words, instead of --task", "Request");
     value("--system", raw.system, "TEXT", "system text, put before the picture", "Request");
-    value("--max-new-tokens", raw.max_new_tokens, "N", "longest answer in tokens (default: the model's)", "Request");
-    value("--repetition-penalty", raw.repetition_penalty, "X", "1 is none (default: the model's)", "Request");
+    for (const GenerationOption& option : kGenerationOptions)
+        value(option.name, raw.generation[option.name], option.kind, option.help, option.group);
+    app.add_flag("--do-sample", raw.do_sample,
+                 "draw tokens; without it only if the model asks for it, or one of\n"
+                 "the six after it is given")
+        ->group("Sampling");
+    app.add_option("--stop", raw.stop, "end the answer before this text; may be given several times")
+        ->option_text("TEXT")
+        ->group("Request")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);
     value("--repetition-guard", raw.repetition_guard, "on",
           "end an answer that repeats one thing over and over (default: on);\noff reads on", "Request");
     value("--strategy", raw.strategy, "ar",
@@ -252,7 +288,6 @@ std::optional<UsageError> take_integer(std::string_view name, const std::string&
 
 std::optional<UsageError> take_values(const RawOptions& raw, Options& options) {
     hunyuan_ocr::RuntimeOptions& runtime = options.runtime;
-    constexpr std::int64_t kMostTokens = std::numeric_limits<std::int32_t>::max();
     constexpr std::int64_t kMostPixels = std::int64_t{1} << 53;  // what the reduction computes exactly
     if (auto error = take_choice(kBackends, raw.backend, runtime.backend)) return error;
     if (!raw.precision.empty()) {
@@ -269,7 +304,7 @@ std::optional<UsageError> take_values(const RawOptions& raw, Options& options) {
             return refused("--lookahead and --strategy " + raw.strategy + " are both given; choose one");
         runtime.strategy = hunyuan_ocr::Strategy::lookahead;
     }
-    std::optional<std::int64_t> threads, min_pixels, max_pixels, tokens, block_size;
+    std::optional<std::int64_t> threads, min_pixels, max_pixels, block_size;
     if (auto error = take_integer("--block-size", raw.block_size, hunyuan_ocr::kMaximumBlockSize, block_size))
         return error;
     if (block_size && runtime.strategy == hunyuan_ocr::Strategy::ar)
@@ -279,13 +314,14 @@ std::optional<UsageError> take_values(const RawOptions& raw, Options& options) {
     if (auto error = take_integer("--threads", raw.threads, kMostThreads, threads)) return error;
     if (auto error = take_integer("--min-pixels", raw.min_pixels, kMostPixels, min_pixels)) return error;
     if (auto error = take_integer("--max-pixels", raw.max_pixels, kMostPixels, max_pixels)) return error;
-    if (auto error = take_integer("--max-new-tokens", raw.max_new_tokens, kMostTokens, tokens)) return error;
+    if (auto error = take_generation(raw.generation, options.generation)) return error;
+    if (raw.do_sample) options.generation.do_sample = true;
+    options.generation.stop = raw.stop;
     if (min_pixels && max_pixels && *min_pixels > *max_pixels)
         return refused("--min-pixels " + raw.min_pixels + " is more than --max-pixels " + raw.max_pixels);
     runtime.threads = static_cast<int>(threads.value_or(0));
     runtime.min_pixels = min_pixels.value_or(0);
     runtime.max_pixels = max_pixels.value_or(0);
-    if (tokens) options.generation.max_new_tokens = static_cast<int>(*tokens);
     if (!raw.memory_limit.empty()) {
         const auto bytes = parse_bytes(raw.memory_limit);
         if (!bytes)
@@ -299,13 +335,6 @@ std::optional<UsageError> take_values(const RawOptions& raw, Options& options) {
             return refused("--background " + raw.background +
                            " is not a colour: red, green and blue, each 0 to 255 (255,255,255)");
         runtime.background = *color;
-    }
-    if (!raw.repetition_penalty.empty()) {
-        const auto penalty = parse_decimal(raw.repetition_penalty);
-        if (!penalty || *penalty <= 0)
-            return refused("--repetition-penalty " + raw.repetition_penalty +
-                           " is not a number above zero (1 is none)");
-        options.generation.repetition_penalty = *penalty;
     }
     if (!raw.task.empty() && !raw.prompt.empty())
         return refused("--task and --prompt are both given; a request has one of them");

@@ -177,6 +177,9 @@ private:
         } else if (result.finish_reason == hunyuan_ocr::FinishReason::repetition) {
             say(name + ": the text may be cut: the answer began to repeat itself after " +
                 std::to_string(result.tokens.size()) + " tokens; --repetition-guard off reads on");
+        } else if (result.finish_reason == hunyuan_ocr::FinishReason::time_limit) {
+            say(name + ": the text may be cut: the time limit was over after " + std::to_string(result.tokens.size()) +
+                " tokens; raise --time-limit");
         }
         if (options_.stats) {
             say(statistics_text(name, result));

@@ -1,6 +1,7 @@
 // Writes results and failures as JSON; the keys are the names of the public structs' fields.
 #include "hunyuan_ocr/record.h"
 
+#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -87,6 +88,39 @@ Json state_json(const hunyuan_ocr::State& state) {
             {"draft_cache_length", state.draft_cache_length}};
 }
 
+// A float as the shortest decimal number that is that float: 0.7, not 0.699999988.
+double shortest(float value) {
+    char text[32];
+    const auto end = std::to_chars(text, text + sizeof text, value).ptr;
+    double number = 0;
+    std::from_chars(text, end, number);
+    return number;
+}
+
+// What the answer was made with; values that a greedy answer has no use for are left out.
+Json options_json(const hunyuan_ocr::UsedOptions& options) {
+    Json object = {{"max_new_tokens", options.max_new_tokens}, {"do_sample", options.do_sample}};
+    if (options.do_sample) {
+        object["temperature"] = shortest(options.temperature);
+        object["top_k"] = options.top_k;
+        object["top_p"] = shortest(options.top_p);
+        object["min_p"] = shortest(options.min_p);
+        object["tfs"] = shortest(options.tfs);
+        object["typical"] = shortest(options.typical);
+        object["seed"] = options.seed;
+    }
+    object["repetition_penalty"] = shortest(options.repetition_penalty);
+    object["presence_penalty"] = shortest(options.presence_penalty);
+    object["frequency_penalty"] = shortest(options.frequency_penalty);
+    object["no_repeat_ngram_size"] = options.no_repeat_ngram_size;
+    for (const auto& [id, bias] : options.logit_bias) object["logit_bias"][std::to_string(id)] = shortest(bias);
+    if (!options.banned_ids.empty()) object["banned_ids"] = options.banned_ids;
+    if (!options.stop.empty()) object["stop"] = options.stop;
+    if (options.time_limit_seconds > 0) object["time_limit"] = options.time_limit_seconds;
+    object["repetition_guard"] = options.repetition_guard;
+    return object;
+}
+
 }  // namespace
 
 std::string to_json_line(const std::string& file, const hunyuan_ocr::Result& result) {
@@ -96,6 +130,7 @@ std::string to_json_line(const std::string& file, const hunyuan_ocr::Result& res
                    {"finish_reason", name_of(result.finish_reason)},
                    {"image", image_json(result.image)}};
     for (const hunyuan_ocr::Box& box : result.boxes) record["boxes"].push_back(box_json(box));
+    record["options"] = options_json(result.options);
     record["profile"] = profile_json(result.profile);
     record["state"] = state_json(result.state);
     return line_of(record);

@@ -87,6 +87,12 @@ std::string statistics_text(std::string_view name, const hunyuan_ocr::Result& re
     stage("sample", profile.sample_ms);
     stage("detokenize", profile.detokenize_ms);
     stage("total", profile.total_ms);
+    if (result.options.do_sample)
+        text += format("  drawn with    temperature %g, top-k %d, top-p %g, min-p %g, tfs %g, typical %g, seed %llu\n",
+                       static_cast<double>(result.options.temperature), result.options.top_k,
+                       static_cast<double>(result.options.top_p), static_cast<double>(result.options.min_p),
+                       static_cast<double>(result.options.tfs), static_cast<double>(result.options.typical),
+                       static_cast<unsigned long long>(result.options.seed));
     text += "  memory        " + memory_text(profile) + "\n";
     text += "  ran on        " + profile.backend + " (" + profile.instruction_set + "), " +
             std::to_string(profile.threads) + " threads; vision " + profile.vision_precision + ", decoder " +

@@ -17,6 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #if defined(_WIN32)
@@ -180,22 +181,43 @@ using OnEstimate = std::function<void(const Estimate&)>;
 // The most tokens of an answer when neither GenerationOptions nor the package's generation_config.json says.
 constexpr int kDefaultMaxNewTokens = 4096;
 
-// Fields that are not set take the package's generation_config.json.
+// Fields that are not set take the package's generation_config.json, then their neutral value: the answer is greedy.
+// Values out of range are refused (invalid_argument). docs/generation.md defines each step.
 struct GenerationOptions {
     std::optional<int> max_new_tokens;
-    std::optional<float> repetition_penalty;  // 1: none
-    bool repetition_guard = true;             // end an answer whose tail is one unit over and over
+    // true: tokens are drawn. Not set: when one of the values down to `typical` is set and the temperature is not 0,
+    // else as the package says. false beside one of them is refused.
+    std::optional<bool> do_sample;
+    std::optional<float> temperature;   // 0 to 100; 0 is greedy
+    std::optional<int> top_k;           // the k likeliest; 0: all
+    std::optional<float> top_p;         // the likeliest that together have this probability; 1: all
+    std::optional<float> min_p;         // those at least this share as likely as the likeliest; 0: all
+    std::optional<float> tfs;           // tail free sampling; 1: off
+    std::optional<float> typical;       // locally typical sampling; 1: off
+    std::optional<std::uint64_t> seed;  // of the draws; not set: one of chance. Result::options has it
+    // Penalties, of drawn and of greedy answers.
+    std::optional<float> repetition_penalty;                 // over prompt and answer, 0.001 to 1000; 1: none
+    float presence_penalty = 0;                              // over the answer, -100 to 100
+    float frequency_penalty = 0;                             // the same, for each time that a token stands there
+    std::optional<int> no_repeat_ngram_size;                 // no run of this many tokens twice; 0: off
+    std::vector<std::pair<std::int32_t, float>> logit_bias;  // added to scores, by token id
+    std::vector<std::int32_t> banned_ids;                    // never chosen
+    // When the answer ends, beside the package's own end tokens.
+    std::vector<std::string> stop;  // texts, not part of the answer; UTF-8, at most 64 of at most 1024 bytes
+    double time_limit_seconds = 0;  // for the whole request; 0: none
+    bool repetition_guard = true;   // end an answer whose tail is one unit over and over
     const CancelToken* cancel = nullptr;
     OnProgress on_progress;
     OnEstimate on_estimate;  // called once sizes are known, before the work; the first call measures some milliseconds
 };
 
 enum class FinishReason {
-    stop,          // the model ended its answer
+    stop,          // the model ended its answer, or a stop string came
     length,        // max_new_tokens reached: the answer may be cut
     repetition,    // the answer ran into a loop: one copy of what it repeated is kept
     context_full,  // no positions left: the answer may be cut
     cancelled,     // on_text returned false
+    time_limit,    // time_limit_seconds are over: the answer may be cut
 };
 HUNYUAN_OCR_API std::string_view name_of(FinishReason reason);
 
@@ -257,9 +279,29 @@ struct Profile {
     int threads = 0;
 };
 
+// What a result was made with: options, the package's values where there were none. With the same model, request and
+// precision these give the same tokens again.
+struct UsedOptions {
+    int max_new_tokens = 0;
+    bool do_sample = false;
+    // Of drawn answers.
+    float temperature = 1, top_p = 1, min_p = 0, tfs = 1, typical = 1;
+    int top_k = 0;
+    std::uint64_t seed = 0;
+    // Of all.
+    float repetition_penalty = 1, presence_penalty = 0, frequency_penalty = 0;
+    int no_repeat_ngram_size = 0;
+    std::vector<std::pair<std::int32_t, float>> logit_bias;
+    std::vector<std::int32_t> banned_ids;
+    std::vector<std::string> stop;
+    double time_limit_seconds = 0;
+    bool repetition_guard = true;
+};
+
 struct Result {
-    std::string text;                  // UTF-8, whole
-    std::vector<std::int32_t> tokens;  // of the answer, without the token that stopped it
+    std::string text;  // UTF-8, whole
+    // Of the answer, without the end token that stopped it; a stop string's own tokens are among them, and not in text.
+    std::vector<std::int32_t> tokens;
     FinishReason finish_reason = FinishReason::stop;
     ImageInfo image;                // of the first picture
     std::vector<ImageInfo> images;  // of each
@@ -268,6 +310,7 @@ struct Result {
     std::vector<Box> boxes;
     State state;
     Profile profile;
+    UsedOptions options;
 };
 
 // Gets whole UTF-8 characters as they come; returning false ends the generation (FinishReason::cancelled).

@@ -32,9 +32,16 @@ public:
 
     int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-    // Looked at before every item of later jobs; null for none. Not to be changed while a job runs.
-    void set_cancel(const std::atomic<bool>* cancel) { cancel_ = cancel; }
-    bool cancelled() const { return cancel_ != nullptr && cancel_->load(std::memory_order_relaxed); }
+    // Looked at before every item of later jobs, one or the other cancels; null for none. Not to be changed while a job
+    // runs.
+    void set_cancel(const std::atomic<bool>* cancel, const std::atomic<bool>* expired = nullptr) {
+        cancel_ = cancel;
+        expired_ = expired;
+    }
+    bool cancelled() const {
+        return (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed)) ||
+               (expired_ != nullptr && expired_->load(std::memory_order_relaxed));
+    }
 
     // Calls work(item) once for each item in [0, items), from all threads, and returns when all are done. False when
     // cancelled: some items were then left out. items < 2^31. One job at a time: calls from several threads must be
@@ -68,6 +75,7 @@ private:
     std::atomic<std::uint32_t> started_{0};  // workers
     std::atomic<bool> stopping_{false};
     alignas(64) const std::atomic<bool>* cancel_ = nullptr;
+    const std::atomic<bool>* expired_ = nullptr;
     int spins_ = 0;
     std::uint32_t most_awake_ = 0;  // workers that may be awake at a time
     std::vector<pthread_t> workers_;

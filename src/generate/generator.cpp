@@ -1,5 +1,6 @@
-// Verification works on the choices of plain decoding: position i accepts its candidate when the target, given all
-// before it, chooses the same token; the first that differs is replaced by the target's own choice.
+// Verification works on the choices of plain decoding, greedy or drawn: position i accepts its candidate when the
+// target, given all before it, chooses the same token; the first that differs is replaced by the target's own choice. A
+// draw belongs to its position and not to the order of calls, so a block draws what one token a step would have drawn.
 #include "generate/generator.h"
 
 #include <algorithm>
@@ -48,11 +49,11 @@ struct Run {
         result.ids.push_back(id);
         result.emitted += 1;
         sequence.append(id);
-        sampler.observe({&id, 1});
         if (options.on_token && !options.on_token(id)) {
             result.finish = Finish::cancelled;
             return false;
         }
+        if (has_ended()) return false;
         if (options.repetition_limits) {
             guard.observe(result.ids);
             loop = guard.loop(options.repetition_limits());
@@ -72,9 +73,17 @@ struct Run {
         return true;
     }
 
+    // Whether the caller sees an end; then it is the finish.
+    bool has_ended() {
+        const auto end = options.ended ? options.ended() : std::nullopt;
+        if (end) result.finish = *end;
+        return end.has_value();
+    }
+
+    // The token after what the sequence holds, from a row of logits of its last token.
     Result<std::int32_t> select(std::size_t logit_row) {
         const Stopwatch watch(result.sample_ms);
-        return sampler.select(target.logits(logit_row));
+        return sampler.sample(target.logits(logit_row), sequence.ids());
     }
 };
 
@@ -87,28 +96,32 @@ Result<GeneratorResult> generate(Target& target, Sequence& sequence, Strategy& s
                      "has " + std::to_string(sequence.size()) + " tokens, expected 1 to " +
                          std::to_string(options.context_length) +
                          " (the model's context); use a smaller picture (max_pixels) or a shorter prompt"};
-    Run run{target, sequence, options, Sampler(target.vocabulary(), options.repetition_penalty), {}};
+    INKSTONE_CHECK(check(options, target.vocabulary()));
+    Run run{target, sequence, options, Sampler(target.vocabulary(), options, sequence.size()), {}};
     const std::size_t room = options.context_length - sequence.size();
     const std::size_t answer = std::min({options.max_new_tokens, room, kReservedAnswer});
     INKSTONE_CHECK(sequence.reserve(sequence.size() + answer));
     run.result.ids.reserve(answer);
+    run.sampler.reserve(sequence.size() + answer);
     std::vector<std::int32_t> candidates;
     candidates.reserve(kMaximumBlock);
     const std::size_t block = strategy.block_size();
     assert(block >= 1 && block <= kMaximumBlock);
     INKSTONE_CHECK(target.reserve(block, block));
 
-    run.sampler.observe(sequence.ids());
     strategy.begin(sequence, sequence.size() + answer);
+    Status filled;
     {
         const Stopwatch watch(run.result.prefill_ms);
         std::size_t told = std::min(sequence.cached(), sequence.size() - 1);
-        INKSTONE_CHECK(target.prefill(sequence, [&](std::size_t done, std::size_t total) {
+        filled = target.prefill(sequence, [&](std::size_t done, std::size_t total) {
             strategy.cached(sequence, told, done - told);
             told = done;
             if (options.on_prefill) options.on_prefill(done, total);
-        }));
+        });
     }
+    if (!filled && filled.error().code == ErrorCode::cancelled && run.has_ended()) return std::move(run.result);
+    INKSTONE_CHECK(std::move(filled));
     if (options.max_new_tokens == 0 || room == 0) {
         run.result.finish = options.max_new_tokens == 0 ? Finish::length : Finish::context_full;
         return std::move(run.result);
@@ -137,6 +150,7 @@ Result<GeneratorResult> generate(Target& target, Sequence& sequence, Strategy& s
             stepped = target.step({&rows, 1});
         }
         sequence.crop(known);  // candidates leave the sequence, also when the step failed
+        if (!stepped && stepped.error().code == ErrorCode::cancelled && run.has_ended()) break;
         INKSTONE_CHECK(std::move(stepped));
         run.result.steps += 1;
         run.result.proposed += candidates.size();

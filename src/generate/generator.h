@@ -4,30 +4,35 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
 #include "generate/repetition.h"
-#include "generate/sampler.h"
+#include "generate/sampler/sampler.h"
 #include "generate/sequence.h"
 #include "generate/strategy.h"
 #include "generate/target.h"
 
 namespace inkstone::generate {
 
-enum class Finish : std::uint8_t { stop, length, repetition, context_full, cancelled };
+// Why an answer ended. docs/generation.md explains each.
+enum class Finish : std::uint8_t { stop, length, repetition, context_full, cancelled, time_limit };
 
-struct GeneratorOptions {
+// How tokens are chosen, and when the answer ends.
+struct GeneratorOptions : SamplerOptions {
     std::vector<std::int32_t> stop_ids;
     std::size_t max_new_tokens = 0;
     std::size_t context_length = 0;  // the most tokens of prompt and answer together
-    float repetition_penalty = 1;
     // Asked after each token of the answer: when its tail counts as a loop. Nothing set: never.
     std::function<RepetitionLimits()> repetition_limits;
     // Looked at before a proposal is verified; the backend looks at its own while it computes.
     const std::atomic<bool>* cancel = nullptr;
     // Gets each token of the answer as it is chosen, stop tokens excepted; false ends the generation.
     std::function<bool(std::int32_t)> on_token;
+    // Asked after on_token, and when the backend's work was cancelled: an end that the caller sees (a stop string, a
+    // time limit). An answer that was cut by a cancelled step then is a result and no error.
+    std::function<std::optional<Finish>()> ended;
     // After each chunk of the prompt: tokens done and in all.
     std::function<void(std::size_t, std::size_t)> on_prefill;
 };
@@ -49,8 +54,9 @@ struct GeneratorResult {
 
 // Answers the prompt that `sequence` holds. max_new_tokens = 0 gives an empty answer after the prefill. The sequence
 // then holds prompt and answer, cached as far as they were needed; after an error, what was chosen before it.
-// Errors: context_full (the prompt alone passes the context: both numbers), out_of_memory, cancelled (options.cancel or
-// the backend's cancel token), numeric, those of the strategy.
+// Errors: context_full (the prompt alone passes the context: both numbers), invalid_argument (check() of the sampler's
+// options), out_of_memory, cancelled (options.cancel, or the backend's cancel token unless options.ended knows why),
+// numeric, those of the strategy.
 Result<GeneratorResult> generate(Target& target, Sequence& sequence, Strategy& strategy,
                                  const GeneratorOptions& options);
 

@@ -132,6 +132,65 @@ TEST_F(OnAScript, TheFullProductGivesThePlainAnswer) {
     EXPECT_GT(stopped, 1000U);
 }
 
+// A draw belongs to its seed and position, and penalties count what was accepted so far: a block draws what one token a
+// step would have drawn.
+TEST_F(OnAScript, DrawnTokensAreThePlainOnes) {
+    std::vector<SamplerOptions> samplers(5);
+    for (SamplerOptions& sampler : samplers) sampler.do_sample = true;
+    samplers[0].temperature = 0.1F;
+    samplers[1].top_k = 3;
+    samplers[1].temperature = 0.2F;
+    samplers[1].repetition_penalty = 1.1F;
+    samplers[2].top_p = 0.6F;
+    samplers[2].temperature = 0.15F;
+    samplers[2].presence_penalty = 0.05F;
+    samplers[2].frequency_penalty = 0.02F;
+    samplers[3].min_p = 0.5F;
+    samplers[3].temperature = 0.15F;
+    samplers[3].no_repeat_ngram_size = 9;
+    samplers[4].typical = 0.4F;
+    samplers[4].tfs = 0.9F;
+    samplers[4].temperature = 0.15F;
+    std::size_t accepted = 0, rejected = 0, differ = 0;
+    for (const SamplerOptions& sampler : samplers)
+        for (std::uint64_t seed = 0; seed < 6; ++seed)
+            for (const std::size_t budget : {1U, 2U, 17U, 120U}) {
+                GeneratorOptions options;
+                static_cast<SamplerOptions&>(options) = sampler;
+                options.seed = seed;
+                options.max_new_tokens = budget;
+                options.context_length = 100;
+                // An end that the caller sees, also in the middle of a block.
+                std::size_t asked = 0;
+                options.ended = [&]() -> std::optional<Finish> {
+                    return ++asked == 60 + seed ? std::optional(Finish::time_limit) : std::nullopt;
+                };
+                Autoregressive plain;
+                const auto expected = run(plain, options);
+                ASSERT_TRUE(expected.ok());
+                const auto sequence = ids_;
+                for (std::size_t block = 1; block <= kMaximumBlock; ++block) {
+                    asked = 0;
+                    Lookahead strategy({block, false});
+                    const auto found = run(strategy, options);
+                    ASSERT_TRUE(found.ok());
+                    ASSERT_EQ(found->ids, expected->ids) << "seed " << seed << " block " << block;
+                    ASSERT_EQ(found->finish, expected->finish);
+                    ASSERT_EQ(ids_, sequence);
+                    add_up(*found);
+                    accepted += found->accepted;
+                    rejected += found->proposed - found->accepted;
+                }
+                options.do_sample = false;
+                options.temperature = 0;
+                asked = 0;
+                differ += run(plain, options)->ids != expected->ids ? 1 : 0;
+            }
+    EXPECT_GT(accepted, 1000U);
+    EXPECT_GT(rejected, 1000U);
+    EXPECT_GT(differ, 60U);  // these are draws
+}
+
 TEST_F(OnAScript, TheRepetitionGuardLooksAtEachToken) {
     GeneratorOptions options;
     options.max_new_tokens = 3000;

@@ -156,7 +156,7 @@ private:
         for (const std::int32_t id : generation->stop_ids) ids += (ids.empty() ? "" : ", ") + std::to_string(id);
         passed("generation_config.json", "stop ids " + ids + ", repetition penalty " +
                                              std::to_string(generation->repetition_penalty) +
-                                             (generation->do_sample ? "; asks for sampling, decoding is greedy" : ""));
+                                             (generation->do_sample ? "; tokens are drawn (do_sample)" : ""));
         const auto preprocessing = model::read_preprocessing(folder_, config_);
         if (!preprocessing) return failed("preprocessor_config.json", preprocessing.error());
         passed("preprocessor_config.json", std::to_string(preprocessing->min_pixels) + " to " +
@@ -292,7 +292,7 @@ private:
             return false;
         internal::runtime::AnswerOptions options;
         options.max_new_tokens = kProbeTokens;
-        options.repetition_penalty = engine_->package().generation.repetition_penalty;
+        options.sampler.repetition_penalty = engine_->package().generation.repetition_penalty;
         options.cancel = cancel_;
         internal::runtime::Request request;
         request.images.push_back(probe_picture());

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "generate/stop_strings.h"
 #include "graph/passes/passes.h"
 #include "image/smart_resize.h"
 #include "model/hunyuan_vl/text.h"
@@ -27,11 +28,12 @@ std::size_t rows_of(const inkstone::module::RowCounts& rows, ops::Rows kind) {
     return rows[static_cast<std::size_t>(kind)];
 }
 
-// Sets the backend's cancel token for the length of a request.
+// Sets the backend's cancel tokens for the length of a request.
 class CancelScope {
 public:
-    CancelScope(backend::Backend& backend, const std::atomic<bool>* cancel) : backend_(backend) {
-        backend_.set_cancel(cancel);
+    CancelScope(backend::Backend& backend, const std::atomic<bool>* cancel, const std::atomic<bool>* expired = nullptr)
+        : backend_(backend) {
+        backend_.set_cancel(cancel, expired);
     }
     ~CancelScope() { backend_.set_cancel(nullptr); }
     CancelScope(const CancelScope&) = delete;
@@ -84,6 +86,12 @@ private:
     std::size_t read_ = 0;
     bool open_ = false;
 };
+
+// Whether the request's time limit ended it; a caller who cancelled comes first.
+bool time_is_over(const AnswerOptions& options) {
+    const bool cancelled = options.cancel != nullptr && options.cancel->load();
+    return !cancelled && options.expired != nullptr && options.expired->load();
+}
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string((bytes + (1U << 20) - 1) >> 20) + " MiB"; }
 
@@ -351,10 +359,19 @@ Status Engine::run_vision(const image::Patches& patches, std::vector<float>& vis
 }
 
 Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) {
-    const CancelScope cancel(*backend_, options.cancel);
+    const CancelScope cancel(*backend_, options.cancel, options.expired);
     release_kept_memory();
-    const model::Config& config = package_.config;
     Answer answer;
+    const Status done = read(std::move(request), options, answer);
+    if (done) return answer;
+    if (done.error().code != ErrorCode::cancelled || !time_is_over(options)) return done.error();
+    answer.generated.finish = generate::Finish::time_limit;  // before the first token
+    release_large_arena();
+    return answer;
+}
+
+Status Engine::read(Request request, const AnswerOptions& options, Answer& answer) {
+    const model::Config& config = package_.config;
 
     // Sizes, tokens and memory come first: what is too large is refused before any work.
     std::vector<model::ImageGrid> grids;
@@ -386,10 +403,11 @@ Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) 
                      image::preprocess(std::move(request.images[i]), package_.preprocessing, options.cancel));
         answer.timing.preprocess_ms += now_ms() - start;
         start = now_ms();
-        INKSTONE_CHECK(run_vision(patches, visual[i]));
+        const Status seen = run_vision(patches, visual[i]);
         answer.timing.vision_ms += now_ms() - start;
         std::vector<float>().swap(patches.values);
         answer.images.push_back(std::move(patches));
+        INKSTONE_CHECK(seen);
         release_large_arena();
     }
 
@@ -407,6 +425,7 @@ Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) 
     }
 
     text::Detokenizer detokenizer(package_.tokenizer);
+    generate::StopStrings stop(options.stop);
     TableTracker tables;
     const auto emit = [&](std::string piece) {
         if (piece.empty()) return true;
@@ -415,21 +434,26 @@ Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) 
         return !options.on_text || options.on_text(piece);
     };
     generate::GeneratorOptions generation;
+    static_cast<generate::SamplerOptions&>(generation) = options.sampler;
     generation.stop_ids = package_.generation.stop_ids;
     generation.max_new_tokens = options.max_new_tokens;
     generation.cancel = options.cancel;
     generation.context_length = config.text.max_position_embeddings;
-    generation.repetition_penalty = options.repetition_penalty;
     if (options.repetition_guard)
         generation.repetition_limits = [&] { return tables.open() ? kLimitsInTable : generate::RepetitionLimits{}; };
     std::int64_t tokens = 0;
     generation.on_token = [&](std::int32_t id) {
         const double before = now_ms();
-        std::string piece = detokenizer.push(id);
+        std::string piece = stop.push(detokenizer.push(id));
         answer.timing.detokenize_ms += now_ms() - before;
         if (options.on_progress)
             options.on_progress("decode", ++tokens, static_cast<std::int64_t>(options.max_new_tokens));
         return emit(std::move(piece));
+    };
+    generation.ended = [&]() -> std::optional<generate::Finish> {
+        if (stop.stopped()) return generate::Finish::stop;
+        if (time_is_over(options)) return generate::Finish::time_limit;
+        return std::nullopt;
     };
     if (options.on_progress)
         generation.on_prefill = [&](std::size_t done, std::size_t total) {
@@ -438,8 +462,11 @@ Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) 
     const inkstone::module::Session& session = decoder_->session();
     const double embed_before = session.stage_ms("embed"), head_before = session.stage_ms("lm_head");
     INKSTONE_TRY(answer.generated, generate::generate(*decoder_, sequence, *strategy_, generation));
-    // What a cut character leaves is part of the text; a caller who ended the generation is not called again.
-    if (std::string rest = detokenizer.flush(); answer.generated.finish == generate::Finish::cancelled)
+    // What a cut character or the beginning of a stop string leaves is part of the text; a caller who ended the
+    // generation is not called again.
+    std::string rest = stop.push(detokenizer.flush());
+    rest += stop.flush();
+    if (answer.generated.finish == generate::Finish::cancelled)
         answer.text += rest;
     else
         emit(std::move(rest));
@@ -452,7 +479,7 @@ Result<Answer> Engine::recognize(Request request, const AnswerOptions& options) 
     answer.timing.sample_ms = answer.generated.sample_ms;
     answer.sequence_length = sequence.size();
     answer.cache_length = sequence.cached();
-    return answer;
+    return {};
 }
 
 }  // namespace inkstone::runtime

@@ -79,9 +79,11 @@ struct PartReport {
 
 struct AnswerOptions {
     std::size_t max_new_tokens = 0;
-    float repetition_penalty = 1;
+    generate::SamplerOptions sampler;
+    std::vector<std::string> stop;  // texts that end the answer; not empty, valid UTF-8
     bool repetition_guard = false;
-    const std::atomic<bool>* cancel = nullptr;
+    const std::atomic<bool>* cancel = nullptr;   // ends the call with an error
+    const std::atomic<bool>* expired = nullptr;  // ends it with what there is by then (Finish::time_limit)
     std::function<void(const MemoryEstimate&, const TimeEstimate&)> on_estimate;  // before the work
     std::function<bool(std::string_view)> on_text;  // whole characters; false ends the generation
     std::function<void(std::string_view stage, std::int64_t done, std::int64_t total)> on_progress;
@@ -108,8 +110,9 @@ public:
     // limit.
     static Result<std::unique_ptr<Engine>> load(const std::filesystem::path& folder, EngineOptions options);
 
-    // Reads pictures: they stand before the prompt in order. Errors: those of each stage; after one the engine is as it
-    // was before. A page whose estimate passes the memory limit is refused before any work.
+    // Reads pictures: they stand before the prompt in order. Errors: those of each stage, invalid_argument of the
+    // sampler's options; after one the engine is as it was before. A page whose estimate passes the memory limit is
+    // refused before any work.
     Result<Answer> recognize(Request request, const AnswerOptions& options);
 
     // Before a picture is decoded, as image::DecodeOptions::admit: refuses with out_of_memory what cannot be decoded
@@ -149,6 +152,7 @@ public:
     Status run_vision(const image::Patches& patches, std::vector<float>& visual);
 
 private:
+    Status read(Request request, const AnswerOptions& options, Answer& answer);
     explicit Engine(Package package) : package_(std::move(package)) {}
     std::uint64_t vision_arena_bytes(const model::hunyuan_vl::ImageGrid& grid) const;
     void release_large_arena();

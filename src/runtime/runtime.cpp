@@ -8,9 +8,11 @@
 #include <new>
 #include <utility>
 
+#include "base/deadline.h"
 #include "document/boxes.h"
 #include "image/decode.h"
 #include "runtime/engine.h"
+#include "runtime/generation_options.h"
 #include "runtime/options.h"
 
 namespace hunyuan_ocr {
@@ -21,6 +23,7 @@ namespace internal = inkstone;
 // Both enums have the same members in the same order.
 static_assert(static_cast<int>(ErrorCode::internal) == static_cast<int>(internal::ErrorCode::internal));
 static_assert(static_cast<int>(FinishReason::cancelled) == static_cast<int>(internal::generate::Finish::cancelled));
+static_assert(static_cast<int>(FinishReason::time_limit) == static_cast<int>(internal::generate::Finish::time_limit));
 static_assert(static_cast<int>(PixelFormat::gray) == static_cast<int>(internal::image::PixelFormat::gray));
 
 double now_ms() {
@@ -105,6 +108,8 @@ std::string_view name_of(FinishReason reason) {
             return "context_full";
         case FinishReason::cancelled:
             return "cancelled";
+        case FinishReason::time_limit:
+            return "time_limit";
     }
     return "stop";
 }
@@ -167,21 +172,9 @@ struct Runtime::Implementation {
 };
 
 internal::runtime::AnswerOptions Runtime::Implementation::answer_options(const GenerationOptions& options) const {
-    const auto& defaults = engine->package().generation;
-    const std::int64_t tokens =
-        options.max_new_tokens ? *options.max_new_tokens : defaults.max_new_tokens.value_or(kDefaultMaxNewTokens);
-    if (tokens < 0)
-        throw Error(ErrorCode::invalid_argument, "generate", "max_new_tokens",
-                    "is " + std::to_string(tokens) + ", expected 0 or more");
-    const float penalty = options.repetition_penalty.value_or(defaults.repetition_penalty);
-    if (!(penalty >= 1e-3F && penalty <= 1e3F))
-        throw Error(ErrorCode::invalid_argument, "generate", "repetition_penalty",
-                    "is " + std::to_string(penalty) + ", expected 0.001 to 1000 (1 for none)");
-    internal::runtime::AnswerOptions answer;
-    answer.max_new_tokens = static_cast<std::size_t>(tokens);
-    answer.repetition_penalty = penalty;
-    answer.repetition_guard = options.repetition_guard;
-    answer.cancel = options.cancel;
+    const internal::runtime::Package& package = engine->package();
+    internal::runtime::AnswerOptions answer =
+        internal::runtime::answer_options(options, package.generation, package.config.text.vocab_size);
     if (options.on_estimate)
         answer.on_estimate = [&options](const internal::runtime::MemoryEstimate& memory,
                                         const internal::runtime::TimeEstimate& time) {
@@ -239,6 +232,11 @@ Result Runtime::Implementation::run(std::span<const Image> images, const Prompt&
     const std::lock_guard lock(mutex);
     const double start = now_ms();
     internal::runtime::AnswerOptions answer_with = answer_options(options);
+    std::optional<internal::Deadline> deadline;
+    if (options.time_limit_seconds > 0) {
+        deadline.emplace(std::chrono::duration<double>(options.time_limit_seconds));
+        answer_with.expired = &deadline->passed();
+    }
     answer_with.on_text = on_text;
     internal::runtime::Request request;
     request.system = prompt.system;
@@ -262,6 +260,7 @@ Result Runtime::Implementation::run(std::span<const Image> images, const Prompt&
     result.state.current_token = answer.generated.last_token;
     result.state.target_cache_length = static_cast<std::int64_t>(answer.cache_length);
     result.finish_reason = static_cast<FinishReason>(answer.generated.finish);
+    result.options = internal::runtime::used_options(answer_with, options.time_limit_seconds);
     result.profile = profile(answer, decode_image_ms, now_ms() - start);
     result.tokens = std::move(answer.generated.ids);
     result.text = std::move(answer.text);

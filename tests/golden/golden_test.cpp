@@ -202,12 +202,12 @@ TEST_P(Golden, GreedyIds) {
     for (const auto& generation : json_["generations"]) {
         runtime::AnswerOptions options;
         options.max_new_tokens = generation["max_new_tokens"];
-        options.repetition_penalty = generation["repetition_penalty"];
+        options.sampler.repetition_penalty = generation["repetition_penalty"];
         const std::string system = json_["system"], prompt = json_["prompt"];
         auto answer = engine_->recognize({pictures(), system, prompt}, options);
         ASSERT_TRUE(answer.ok()) << answer.error().text();
         EXPECT_EQ(answer->generated.ids, generation["ids"].get<std::vector<std::int32_t>>())
-            << "penalty " << options.repetition_penalty;
+            << "penalty " << options.sampler.repetition_penalty;
         EXPECT_EQ(answer->text, generation["text"].get<std::string>());
         EXPECT_EQ(answer->generated.finish == generate::Finish::stop, generation["finish_reason"] == "stop");
         if (!generation["stop_id"].is_null()) {

@@ -25,7 +25,7 @@ class Boxes(CommandTest):
         record = self.scripted("text(0,0),(1000,1000)", picture, "--task", "spotting_hunyuan")
         self.assertEqual(record["boxes"],
                          [{"text": "text", "normalized": [0, 0, 1000, 1000], "pixels": [0, 0, 123, 457]}])
-        self.assertEqual(list(record), ["file", "text", "tokens", "finish_reason", "image", "boxes", "profile",
+        self.assertEqual(list(record), ["file", "text", "tokens", "finish_reason", "image", "boxes", "options", "profile",
                                         "state"])
 
     def test_the_form_asked_for_in_json(self):

@@ -125,7 +125,7 @@ Result<Recording> record_page(runtime::Engine& engine, const std::filesystem::pa
 
     runtime::AnswerOptions options;
     options.max_new_tokens = arguments.max_new_tokens;
-    options.repetition_penalty = arguments.repetition_penalty;
+    options.sampler.repetition_penalty = arguments.repetition_penalty;
     runtime::Request request{{}, {}, arguments.prompt};
     request.images.push_back(std::move(picture));
     INKSTONE_TRY(const runtime::Answer answer, engine.recognize(std::move(request), options));

@@ -74,8 +74,9 @@ public:
     // Runs work(item) for items in [0, count) on the backend's host threads: for packing weights. False when cancelled.
     virtual bool parallel(std::size_t count, void (*work)(void* context, std::size_t item), void* context) = 0;
 
-    // Looked at between chunks of work; null for none. Not to be changed while anything runs.
-    virtual void set_cancel(const std::atomic<bool>* cancel) = 0;
+    // Both are looked at between chunks of work, whoever sets them (a caller, a deadline); null for none. Not to be
+    // changed while anything runs.
+    virtual void set_cancel(const std::atomic<bool>* cancel, const std::atomic<bool>* expired = nullptr) = 0;
 };
 
 }  // namespace inkstone::backend

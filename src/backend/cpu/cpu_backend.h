@@ -21,7 +21,9 @@ public:
     Result<std::unique_ptr<Memory>> allocate(std::size_t bytes, std::string_view purpose) override;
     Result<std::unique_ptr<Execution>> prepare(const ops::Operator& operation) override;
     bool parallel(std::size_t count, void (*work)(void* context, std::size_t item), void* context) override;
-    void set_cancel(const std::atomic<bool>* cancel) override { pool_.set_cancel(cancel); }
+    void set_cancel(const std::atomic<bool>* cancel, const std::atomic<bool>* expired = nullptr) override {
+        pool_.set_cancel(cancel, expired);
+    }
 
 private:
     CpuBackend(InstructionSet set, int threads);

@@ -223,6 +223,25 @@ Result<GenerationDefaults> read_generation_defaults(const std::filesystem::path&
         INKSTONE_TRY(const double penalty, json.number_or("repetition_penalty", 1, 1e-3, 1e3));
         defaults.repetition_penalty = static_cast<float>(penalty);
         INKSTONE_TRY(defaults.do_sample, json.boolean_or("do_sample", false));
+        struct Filter {
+            const char* key;
+            float* target;
+            double least, most;
+        };
+        const Filter filters[] = {{"temperature", &defaults.temperature, 0, 100},
+                                  {"top_p", &defaults.top_p, 1e-6, 1},
+                                  {"min_p", &defaults.min_p, 0, 1},
+                                  {"typical_p", &defaults.typical_p, 1e-6, 1}};
+        for (const Filter& filter : filters) {
+            INKSTONE_TRY(const double value, json.number_or(filter.key, *filter.target, filter.least, filter.most));
+            *filter.target = static_cast<float>(value);
+        }
+        const std::pair<const char*, std::size_t*> counts[] = {
+            {"top_k", &defaults.top_k}, {"no_repeat_ngram_size", &defaults.no_repeat_ngram_size}};
+        for (const auto& [key, target] : counts) {
+            INKSTONE_TRY(const std::int64_t value, json.integer_or(key, 0, -1, kMaxPositions));
+            *target = value > 0 ? static_cast<std::size_t>(value) : 0;  // -1 is "off" too, as some write it
+        }
         if (json.has("max_new_tokens")) {
             INKSTONE_TRY(defaults.max_new_tokens, json.integer("max_new_tokens", 1, kMaxPositions));
         }

@@ -48,7 +48,9 @@ Result<Config> read_config(const std::filesystem::path& folder);
 struct GenerationDefaults {
     std::vector<std::int32_t> stop_ids;
     float repetition_penalty = 1;
-    bool do_sample = false;  // what the package asks for; decoding here is greedy all the same
+    bool do_sample = false;
+    float temperature = 1, top_p = 1, min_p = 0, typical_p = 1;  // of sampling
+    std::size_t top_k = 0, no_repeat_ngram_size = 0;             // 0: off
     std::optional<std::int64_t> max_new_tokens;
 };
 
