@@ -94,7 +94,8 @@ class Json(CommandTest):
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         self.assertEqual(result.stdout.count(b"\n"), 1)
         record = json.loads(result.stdout)
-        self.assertEqual(list(record), ["file", "text", "tokens", "finish_reason", "image", "profile", "state"])
+        self.assertEqual(list(record), ["file", "text", "tokens", "finish_reason", "image", "options", "profile",
+                                        "state"])
         self.assertEqual(record["file"], str(PAGE))
         self.assertEqual(record["text"], PAGE_TEXT)
         self.assertEqual(record["finish_reason"], "stop")

@@ -288,11 +288,13 @@ void measure_int8(const Case& what, const testing::KernelForm<ops::linear_int8::
     const auto x = large_pages<std::byte>(what.rows * row.bytes());
     const auto y = large_pages<float>(what.rows * outputs);
     ops::quantise_rows::reference({floats.data(), x.get(), row, what.rows, inputs, row.bytes()});
-    measure(what, form.set, testing::peak_loop(form.set), team, [&, outputs = outputs](const auto& matrix, Team& threads) {
-        return time_product(
-            form.run, ops::linear_int8::Arguments{x.get(), y.get(), matrix, nullptr, what.rows, row.bytes(), outputs},
-            threads);
-    });
+    measure(what, form.set, testing::peak_loop(form.set), team,
+            [&, outputs = outputs](const auto& matrix, Team& threads) {
+                return time_product(
+                    form.run,
+                    ops::linear_int8::Arguments{x.get(), y.get(), matrix, nullptr, what.rows, row.bytes(), outputs},
+                    threads);
+            });
 }
 
 // All cases of one arithmetic that the filter lets through.
