@@ -206,7 +206,7 @@ DECODER = (
           "a token does not see itself"),
     Fault("query_heads_interleaved", "src/base/simd/attention_tile.h",
           "(row * arguments.heads + kv_head * heads_per_kv_head + head) * head_dim;",
-          "(row * arguments.heads + head * layout.kv_heads + kv_head) * head_dim;",
+          "(row * arguments.heads + head * kv_heads + kv_head) * head_dim;",
           "query heads are dealt to key heads in turn, not in groups"),
     Fault("gate_and_up_swapped", "src/model/hunyuan_vl/text.cpp",
           "g.multiply(g.silu(gate), up)",
