@@ -135,12 +135,6 @@ void declare(CLI::App& app, RawOptions& raw) {
     value("--task", raw.task, "NAME", "what to read; --list-tasks names them (default: the model's first)", "Request");
     value("--prompt", raw.prompt, "TEXT", "ask in your own words, instead of --task", "Request");
     value("--system", raw.system, "TEXT", "system text, put before the picture", "Request");
-    for (const GenerationOption& option : kGenerationOptions)
-        value(option.name, raw.generation[option.name], option.kind, option.help, option.group);
-    app.add_flag("--do-sample", raw.do_sample,
-                 "draw tokens; without it only if the model asks for it, or one of\n"
-                 "the six after it is given")
-        ->group("Sampling");
     app.add_option("--stop", raw.stop, "end the answer before this text; may be given several times")
         ->option_text("TEXT")
         ->group("Request")
@@ -156,6 +150,12 @@ void declare(CLI::App& app, RawOptions& raw) {
     app.add_flag("--lookahead", raw.lookahead, "the same as --strategy lookahead")->group("Request");
     value("--block-size", raw.block_size, "N", "most tokens that lookahead verifies together, 1 to 16 (default: 16)",
           "Request");
+    for (const GenerationOption& option : kGenerationOptions)
+        value(option.name, raw.generation[option.name], option.kind, option.help, option.group);
+    app.add_flag("--do-sample", raw.do_sample,
+                 "draw tokens; without it only if the model asks for it, or one of\n"
+                 "the six after it is given")
+        ->group("Sampling");
     value("--output", raw.output, "FILE", "write the answer to FILE, which appears whole or not at all", "Output");
     app.add_flag("--json", raw.json, "one JSON object for each picture, one a line")->group("Output");
     app.add_flag("--stats", raw.stats, "what each picture needs and takes: memory, times, speeds; on stderr")
